@@ -1,0 +1,166 @@
+"""What a judge returned -> a verdict or a failure, and what the answer says beside the verdict. Never raises."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from pytest_novelty.digests import canonical_json
+from pytest_novelty.model import SCHEMA_VIOLATION, UNPARSED, Document, Failure, Json, Verdict
+from pytest_novelty.parsing import parse_text
+from pytest_novelty.protocols.base import Powers, Protocol, describe, read_number, violates
+from pytest_novelty.schemas import violation
+
+_MAX_RAW: Final = 4_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Extras:
+    """What an answer may add: the trace of a retrieving judge, what the call cost, which model served it."""
+
+    retrieved: tuple[Document, ...] | None = None
+    model: str | None = None
+    tokens_in: int | None = None
+    tokens_out: int | None = None
+    cost_usd: float | None = None
+    note: str = ""
+
+
+_NOTHING: Final = Extras()
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """A read answer. ``raw`` is the answer as ASCII JSON, from which :func:`read_raw` gives the same verdict again."""
+
+    raw: str
+    verdict: Verdict | Failure
+    extras: Extras = _NOTHING
+
+
+def read_answer(answer: Any, protocol: Protocol, powers: Powers, schema: Mapping[str, Json] | None) -> Reading:
+    """Read what a judge returned.
+
+    A string (or UTF-8 bytes) is parsed and held against ``schema``, the one its prompt declares; a dict or a Verdict is
+    held against the protocol. A dict with a string under ``answer`` wraps raw text together with ``usage``, ``cost_usd``,
+    ``model`` or ``retrieved``.
+    """
+    if isinstance(answer, Verdict):
+        answer = _verdict_fields(answer, protocol)
+    if isinstance(answer, bytes):
+        text = answer.decode("utf-8", "surrogateescape")
+        raw = canonical_json(text)
+        return Reading(raw, _read_text(answer, protocol, powers, schema)[0])
+    try:
+        raw = canonical_json(dict(answer) if isinstance(answer, Mapping) else answer)
+    except (TypeError, ValueError, RecursionError) as error:
+        shown = describe(answer)
+        failure = Failure(SCHEMA_VIOLATION, "wrong type", f"the answer is not a JSON value ({error}): {shown}")
+        return Reading(canonical_json(shown), failure)
+    if len(raw) > _MAX_RAW:
+        short = f"{raw[:200]}..."
+        return Reading(canonical_json(short), Failure(UNPARSED, "too long", f"the answer has {len(raw):,} characters"))
+    return _read(raw, answer, protocol, powers, schema)
+
+
+def read_raw(raw: str, protocol: Protocol, powers: Powers, schema: Mapping[str, Json] | None) -> Reading:
+    """Read a stored answer again: with the present parser and the judge's present declarations."""
+    import json
+
+    return _read(raw, json.loads(raw), protocol, powers, schema)
+
+
+def _read(raw: str, value: Any, protocol: Protocol, powers: Powers, schema: Mapping[str, Json] | None) -> Reading:
+    if isinstance(value, str):
+        verdict, note = _read_text(value, protocol, powers, schema)
+        return Reading(raw, verdict, Extras(note=note) if note else _NOTHING)
+    if not isinstance(value, Mapping):
+        return Reading(raw, violates(f"the answer must be a text or a dict, not {describe(value)}"))
+    extras = _read_extras(value)
+    if isinstance(extras, Failure):
+        return Reading(raw, extras)
+    if isinstance(value.get("answer"), str) and protocol.key not in value:
+        verdict, note = _read_text(value["answer"], protocol, powers, schema)
+        return Reading(raw, verdict, extras if not note else _with_note(extras, note))
+    return Reading(raw, protocol.read(value, powers), extras)
+
+
+def _read_text(
+    text: str | bytes, protocol: Protocol, powers: Powers, schema: Mapping[str, Json] | None
+) -> tuple[Verdict | Failure, str]:
+    parsed = parse_text(text, protocol.key)
+    if isinstance(parsed, Failure):
+        return parsed, ""
+    verdict = protocol.read(parsed.value, powers)
+    if isinstance(verdict, Verdict) and schema and (problem := violation(parsed.value, schema)):
+        return Failure(SCHEMA_VIOLATION, "schema", f"the answer does not fit its schema: {problem}"), ""
+    return verdict, "several objects disagree; the last one counts" if parsed.contradicted else ""
+
+
+def _verdict_fields(verdict: Verdict, protocol: Protocol) -> dict[str, Json]:
+    """The dict form of a Verdict object."""
+    fields: dict[str, Json] = {"reason": verdict.reason}
+    if verdict.score is not None:
+        fields["score"] = verdict.score
+    if verdict.confidence is not None:
+        fields["confidence"] = verdict.confidence
+    if verdict.label is not None or verdict.abstained:
+        label: Json = verdict.label
+        if protocol.key == "novel" and label is not None:
+            label = {"novel": True, "not novel": False}.get(label, label)
+        fields[protocol.key] = label
+    return fields
+
+
+def _with_note(extras: Extras, note: str) -> Extras:
+    return Extras(extras.retrieved, extras.model, extras.tokens_in, extras.tokens_out, extras.cost_usd, note)
+
+
+_EXTRA_KEYS: Final = frozenset({"retrieved", "model", "usage", "cost_usd"})
+
+
+def _read_extras(value: Mapping[str, Any]) -> Extras | Failure:
+    if not _EXTRA_KEYS & value.keys():
+        return _NOTHING
+    cost = read_number(value, "cost_usd", (0.0, float("inf")))
+    if isinstance(cost, Failure):
+        return cost
+    retrieved = _read_retrieved(value["retrieved"]) if value.get("retrieved") is not None else None
+    if isinstance(retrieved, Failure):
+        return retrieved
+    model = value.get("model")
+    usage = value.get("usage")
+    return Extras(
+        retrieved,
+        model if isinstance(model, str) else None,
+        _tokens(usage, "prompt_tokens", "input_tokens"),
+        _tokens(usage, "completion_tokens", "output_tokens"),
+        cost,
+    )
+
+
+def _read_retrieved(value: Any) -> tuple[Document, ...] | Failure:
+    if not isinstance(value, list):
+        return violates(f"retrieved must be a list of {{id, title, date}}, not {describe(value)}")
+    found = []
+    for item in value:
+        if isinstance(item, str):
+            found.append(Document(id=item))
+            continue
+        if not isinstance(item, Mapping) or not {"id", "title"} & item.keys():
+            return violates(f"each retrieved item must have an id or a title, not {describe(item)}")
+        date = item.get("date")
+        if date is not None and not isinstance(date, (str, int)):
+            return violates(f"the date of a retrieved item must be a text, not {describe(date)}")
+        found.append(Document(str(item.get("id", "")), str(item.get("title", "")), None if date is None else str(date)))
+    return tuple(found)
+
+
+def _tokens(usage: Any, *names: str) -> int | None:
+    if isinstance(usage, Mapping):
+        for name in names:
+            count = usage.get(name)
+            if isinstance(count, int) and not isinstance(count, bool) and count >= 0:
+                return count
+    return None

@@ -1,0 +1,156 @@
+"""A run's budget: a call's cost is reserved before it is sent and settled by what it really cost.
+
+Reserving, not checking afterwards, is what keeps ``--novelty-budget 5.00`` from becoming 5.40 when 40 calls are in flight. Under
+xdist all workers reserve in one row of the store. Where a judge's cost is unknown, its first five calls measure it: no other
+call of that judge is sent before they are back.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import defaultdict
+from dataclasses import dataclass
+from typing import Final, Protocol
+
+from pytest_novelty.store import SqliteStore
+
+MEASURED_CALLS: Final = 5
+
+_SLACK: Final = 1e-9
+
+
+@dataclass(slots=True)
+class Measured:
+    """What is known of a judge's cost: calls begun and ended to measure it, how many told their cost, the sum."""
+
+    begun: int = 0
+    ended: int = 0
+    told: int = 0
+    usd: float = 0.0
+
+    @property
+    def mean_usd(self) -> float | None:
+        """The projected cost of a call, once enough calls ended; None before, or if none of them told its cost."""
+        return self.usd / self.told if self.ended >= MEASURED_CALLS and self.told else None
+
+    @property
+    def untold(self) -> bool:
+        """Enough calls ended and none told its cost."""
+        return self.ended >= MEASURED_CALLS and not self.told
+
+
+class Ledger(Protocol):
+    """Who may spend what."""
+
+    def reserve(self, cost_usd: float) -> bool:
+        """Set ``cost_usd`` aside if it still fits."""
+
+    def settle(self, reserved_usd: float, cost_usd: float) -> None:
+        """A call ended: what was set aside is freed, what it cost is spent."""
+
+    def begin_measuring(self, judge: str) -> bool:
+        """Whether one more call may be sent to measure this judge's cost."""
+
+    def end_measuring(self, judge: str, cost_usd: float | None) -> None: ...
+
+    def measured(self, judge: str) -> Measured: ...
+
+    def spent_usd(self) -> float: ...
+
+
+class MemoryLedger:
+    """The ledger of a run in one process."""
+
+    def __init__(self, budget_usd: float) -> None:
+        self._budget = budget_usd
+        self._lock = threading.Lock()
+        self._spent = self._reserved = 0.0
+        self._measured: defaultdict[str, Measured] = defaultdict(Measured)
+
+    def reserve(self, cost_usd: float) -> bool:
+        with self._lock:
+            fits = self._spent + self._reserved + cost_usd <= self._budget + _SLACK
+            self._reserved += cost_usd if fits else 0.0
+            return fits
+
+    def settle(self, reserved_usd: float, cost_usd: float) -> None:
+        with self._lock:
+            self._reserved -= reserved_usd
+            self._spent += cost_usd
+
+    def begin_measuring(self, judge: str) -> bool:
+        with self._lock:
+            state = self._measured[judge]
+            if state.begun >= MEASURED_CALLS or self._spent + self._reserved >= self._budget:
+                return False
+            state.begun += 1
+            return True
+
+    def end_measuring(self, judge: str, cost_usd: float | None) -> None:
+        with self._lock:
+            state = self._measured[judge]
+            state.ended += 1
+            state.told += cost_usd is not None
+            state.usd += cost_usd or 0.0
+            self._spent += cost_usd or 0.0
+
+    def measured(self, judge: str) -> Measured:
+        with self._lock:
+            state = self._measured[judge]
+            return Measured(state.begun, state.ended, state.told, state.usd)
+
+    def spent_usd(self) -> float:
+        with self._lock:
+            return self._spent
+
+
+class SharedLedger:
+    """The ledger of one run in the store, shared by its workers. Every change is one atomic statement."""
+
+    def __init__(self, store: SqliteStore, run: str, budget_usd: float) -> None:
+        self._store = store
+        self._run = run
+        store.update(
+            "INSERT OR IGNORE INTO ledger (run, budget, spent, reserved) VALUES (?, ?, 0, 0)", (run, budget_usd)
+        )
+
+    def reserve(self, cost_usd: float) -> bool:
+        return bool(
+            self._store.update(
+                "UPDATE ledger SET reserved = reserved + ? WHERE run = ? AND spent + reserved + ? <= budget + ?",
+                (cost_usd, self._run, cost_usd, _SLACK),
+            )
+        )
+
+    def settle(self, reserved_usd: float, cost_usd: float) -> None:
+        self._store.update(
+            "UPDATE ledger SET reserved = reserved - ?, spent = spent + ? WHERE run = ?",
+            (reserved_usd, cost_usd, self._run),
+        )
+
+    def begin_measuring(self, judge: str) -> bool:
+        self._store.update("INSERT OR IGNORE INTO measured VALUES (?, ?, 0, 0, 0, 0)", (self._run, judge))
+        return bool(
+            self._store.update(
+                "UPDATE measured SET begun = begun + 1 WHERE run = ? AND judge = ? AND begun < ? "
+                "AND (SELECT spent + reserved < budget FROM ledger WHERE ledger.run = measured.run)",
+                (self._run, judge, MEASURED_CALLS),
+            )
+        )
+
+    def end_measuring(self, judge: str, cost_usd: float | None) -> None:
+        self._store.update(
+            "UPDATE measured SET ended = ended + 1, told = told + ?, usd = usd + ? WHERE run = ? AND judge = ?",
+            (int(cost_usd is not None), cost_usd or 0.0, self._run, judge),
+        )
+        self._store.update("UPDATE ledger SET spent = spent + ? WHERE run = ?", (cost_usd or 0.0, self._run))
+
+    def measured(self, judge: str) -> Measured:
+        row = self._store.row(
+            "SELECT begun, ended, told, usd FROM measured WHERE run = ? AND judge = ?", (self._run, judge)
+        )
+        return Measured(*row) if row else Measured()
+
+    def spent_usd(self) -> float:
+        row = self._store.row("SELECT spent FROM ledger WHERE run = ?", (self._run,))
+        return float(row[0]) if row else 0.0

@@ -1,0 +1,357 @@
+"""Keeps calls in flight. Judge calls wait, they do not compute, so what matters is that many wait at once.
+
+::
+
+    submit() -> lanes (one per judge: a queue and a limit) -> worker threads (sync) or the loop (async)
+             -> records -> writer thread: one transaction for all that is ready -> tickets -> wait()
+
+Three rules: a ticket is complete only when its records are committed; a judge that raises, hangs or returns nonsense costs its
+own call and nothing else; what is not needed to continue happens outside the lock.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+import itertools
+import threading
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from pytest_novelty.budget import Ledger
+from pytest_novelty.calls import Call
+from pytest_novelty.errors import BudgetReached, NoveltyError, RunError
+from pytest_novelty.judges.base import Judge
+from pytest_novelty.lanes import AsyncRunner, Item, Lane, SyncRunner
+from pytest_novelty.model import ERROR, OK, TIMEOUT, Record
+from pytest_novelty.recording import Recorder
+from pytest_novelty.store import VerdictStore
+
+_NOT_REUSED: Final = (ERROR, TIMEOUT)
+"""A call that failed in transport is asked again by the next run; an answer that cannot be read was still an answer."""
+
+_INSTANT_S: Final = 0.0005
+_CHUNK: Final = 64
+_AHEAD_INSTANT: Final = 2048
+_TICK_S: Final = 0.05
+
+
+@dataclass
+class Ticket:
+    """The calls of one case on their way. ``records`` are in the order of ``calls``; None while missing."""
+
+    calls: Sequence[Call]
+    records: list[Record | None] = field(default_factory=list)
+    reused: int = 0
+    missing: list[Call] = field(default_factory=list)
+    pending: int = 0
+    stopped: bool = False
+    event: threading.Event | None = None
+
+    def __post_init__(self) -> None:
+        self.records = [None] * len(self.calls)
+
+
+class Engine:
+    """Runs calls of several judges, at most ``concurrency`` at once. One per process; not to be used after a fork.
+
+    Parameters
+    ----------
+    judges: every judge whose calls may be submitted.
+    store: where answers are looked up and kept.
+    concurrency: calls in flight at once, over all judges.
+    ledger: the run's budget, or None.
+    offline: never call a judge; what the store lacks is listed in ``Ticket.missing``.
+    refresh: ask again although the store has an answer.
+    loop: run async judges in this loop (of ``aevaluate``'s caller) instead of one of our own.
+    stuck_hint: added to the message of a call that timed out.
+    """
+
+    def __init__(
+        self,
+        judges: Sequence[Judge],
+        store: VerdictStore,
+        *,
+        concurrency: int = 16,
+        ledger: Ledger | None = None,
+        offline: bool = False,
+        refresh: bool = False,
+        loop: asyncio.AbstractEventLoop | None = None,
+        stuck_hint: str = "",
+    ) -> None:
+        self._store = store
+        self._concurrency = concurrency
+        self._ledger = ledger
+        self._offline = offline
+        self._refresh = refresh
+        self._recorder = Recorder(stuck_hint)
+        self._lock = threading.Lock()
+        self._lanes = {
+            judge.name: Lane(judge, min(concurrency, judge.traits.max_concurrency or concurrency)) for judge in judges
+        }
+        self._in_flight = 0
+        self._numbers = itertools.count()
+        self._waiting: dict[str, list[tuple[Ticket, int]]] = {}
+        self._failed: NoveltyError | None = None
+        self._closed = threading.Event()
+        self._written: deque[tuple[list[Item], list[Record]]] = deque()
+        self._wake_writer = threading.Event()
+        context = contextvars.copy_context()
+        self._async = AsyncRunner(self._recorder, self._finish, self._pump, context, loop)
+        self._sync = SyncRunner(self._recorder, self._finish, self._adopt, context)
+        self._threads = [
+            threading.Thread(target=self._write, name="novelty-writer", daemon=True),
+            threading.Thread(target=self._watch, name="novelty-watch", daemon=True),
+        ]
+        for thread in self._threads:
+            thread.start()
+
+    # --- submitting and waiting -----------------------------------------------------------------------------
+
+    def submit(self, batches: Sequence[Sequence[Call]]) -> list[Ticket]:
+        """Queue the calls of several cases; answers that the store has are taken from it (one query for all)."""
+        keys = [call.key for calls in batches for call in calls]
+        stored = {} if self._refresh else self._store.get(keys)
+        tickets = [Ticket(calls) for calls in batches]
+        wanted: list[tuple[Ticket, int]] = []
+        for ticket in tickets:
+            for index, call in enumerate(ticket.calls):
+                record = stored.get(call.key)
+                if record is not None and record.status not in _NOT_REUSED:
+                    ticket.records[index] = self._recorder.reread(call, record)
+                    ticket.reused += 1
+                elif self._offline:
+                    ticket.missing.append(call)
+                else:
+                    wanted.append((ticket, index))
+        with self._lock:
+            for ticket, index in wanted:
+                call = ticket.calls[index]
+                lane = self._lanes[call.case.judge.name]
+                if lane.exhausted:
+                    ticket.stopped = True
+                    continue
+                ticket.pending += 1
+                if call.key in self._waiting:
+                    self._waiting[call.key].append((ticket, index))
+                else:
+                    self._waiting[call.key] = [(ticket, index)]
+                    lane.queue.append(Item(next(self._numbers), call))
+        self._pump()
+        return tickets
+
+    def wait(self, ticket: Ticket, *, tick: Callable[[], None] | None = None) -> None:
+        """Wait until a ticket's records are committed, calling ``tick`` about once a second.
+
+        Raises BudgetReached if its calls were not sent, JudgeError if the judge could not be entered, StoreError if its
+        records could not be kept.
+        """
+        while True:
+            with self._lock:
+                if self._failed is not None:
+                    raise self._failed
+                if ticket.pending == 0:
+                    break
+                lane = self._lanes[ticket.calls[0].case.judge.name]
+                if lane.broken is not None:
+                    raise lane.broken
+                if ticket.event is None:
+                    ticket.event = threading.Event()
+            if not ticket.event.wait(1.0) and tick is not None:
+                tick()
+        if ticket.stopped:
+            raise BudgetReached("the budget is reached: the next call would exceed it")
+
+    @property
+    def room(self) -> int:
+        """How many more calls are worth queueing: instant judges are drained in long runs, others only just kept busy."""
+        lanes = self._lanes.values()
+        instant = all(lane.mean_s is not None and lane.mean_s < _INSTANT_S for lane in lanes)
+        wanted = _AHEAD_INSTANT if instant else max(2 * self._concurrency, 64)
+        return wanted - len(self._waiting)
+
+    @property
+    def budget_reached(self) -> bool:
+        return any(lane.exhausted for lane in self._lanes.values())
+
+    # --- dispatch -------------------------------------------------------------------------------------------
+
+    def _pump(self, worker: object = None) -> tuple[Lane, list[Item]] | None:
+        """Start what may start. A sync worker that asks gets its next chunk as the result instead of a new thread."""
+        mine: tuple[Lane, list[Item]] | None = None
+        started: list[tuple[Lane, list[Item]]] = []
+        to_enter: list[Lane] = []
+        with self._lock:
+            if self._closed.is_set() or self._failed is not None:
+                return None
+            while self._in_flight < self._concurrency and (lane := self._next_lane()) is not None:
+                if lane.judge.manager is not None and not lane.entered:
+                    lane.entering = True
+                    to_enter.append(lane)
+                    continue
+                chunk = self._take(lane)
+                if not chunk:
+                    continue
+                lane.in_flight += 1
+                self._in_flight += 1
+                if worker is not None and mine is None and not lane.judge.is_async:
+                    mine = (lane, chunk)
+                else:
+                    started.append((lane, chunk))
+        for lane in to_enter:
+            self._async.enter(lane)
+        for lane, chunk in started:
+            (self._async if lane.judge.is_async else self._sync).start(lane, chunk)
+        return mine
+
+    def _next_lane(self) -> Lane | None:
+        """The lane whose next call is the earliest submitted, among those that may start one."""
+        ready = [lane for lane in self._lanes.values() if lane.ready]
+        return min(ready, key=lambda lane: lane.queue[0].number, default=None)
+
+    def _take(self, lane: Lane) -> list[Item]:
+        """The next chunk of a lane: one call, or many if its calls take no time. Empty if the budget says not now."""
+        if self._ledger is not None and lane.judge.traits.cost_usd_per_call != 0.0:
+            return self._take_paid(lane, self._ledger)
+        size = _CHUNK if not lane.judge.is_async and lane.mean_s is not None and lane.mean_s < _INSTANT_S else 1
+        return [lane.queue.popleft() for _ in range(min(size, len(lane.queue)))]
+
+    def _take_paid(self, lane: Lane, ledger: Ledger) -> list[Item]:
+        cost = lane.judge.traits.cost_usd_per_call
+        if cost is None:
+            measured = ledger.measured(lane.judge.name)
+            if measured.untold:
+                lane.broken = RunError(
+                    f"a budget was given, but the answers of judge {lane.judge.name!r} do not say what they cost",
+                    hint="Declare cost_usd_per_call on the judge, or return cost_usd with each answer",
+                )
+                return []
+            cost = measured.mean_usd
+        granted = ledger.begin_measuring(lane.judge.name) if cost is None else ledger.reserve(cost)
+        if granted:
+            item = lane.queue.popleft()
+            item.reserved_usd = cost
+            item.measures = cost is None
+            return [item]
+        lane.denied = True  # until a call ends or the watch looks again
+        if lane.in_flight == 0 and (cost is not None or self._measuring_is_over(lane, ledger)):
+            lane.exhausted = True
+            self._stop(lane)
+        return []
+
+    def _measuring_is_over(self, lane: Lane, ledger: Ledger) -> bool:
+        """No call of another worker is out to measure the cost: there is nothing left to wait for."""
+        measured = ledger.measured(lane.judge.name)
+        return measured.begun == measured.ended
+
+    def _stop(self, lane: Lane) -> None:
+        """The budget is reached: give back what is queued."""
+        for item in lane.queue:
+            for ticket, _ in self._waiting.pop(item.call.key, ()):
+                ticket.stopped = True
+                _count_down(ticket)
+        lane.queue.clear()
+
+    def _adopt(self, lane: Lane, item: Item, answer: object) -> None:
+        """A sync judge returned an awaitable: from here on it is a call in flight of its own."""
+        with self._lock:
+            lane.in_flight += 1
+            self._in_flight += 1
+        self._async.adopt(lane, item, answer)
+
+    def _finish(
+        self, lane: Lane, items: list[Item], records: list[Record], seconds: float, worker: object = None
+    ) -> tuple[Lane, list[Item]] | None:
+        """Calls of one chunk ended. Returns a worker's next chunk."""
+        if self._ledger is not None:
+            for item, record in zip(items, records, strict=True):
+                _settle(self._ledger, lane, item, record)
+        self._written.append((items, records))
+        with self._lock:
+            self._in_flight -= 1
+            lane.in_flight -= 1
+            lane.denied = False
+            if items:
+                lane.note_latency(seconds / len(items))
+        self._wake_writer.set()
+        return self._pump(worker)
+
+    # --- the writer and the watch ---------------------------------------------------------------------------
+
+    def _write(self) -> None:
+        while True:
+            self._wake_writer.wait()
+            self._wake_writer.clear()
+            batch: list[tuple[Item, Record]] = []
+            while self._written:
+                items, records = self._written.popleft()
+                batch.extend(zip(items, records, strict=True))
+            if batch:
+                self._keep(batch)
+            elif self._closed.is_set():
+                return
+
+    def _keep(self, batch: list[tuple[Item, Record]]) -> None:
+        try:
+            self._store.put([record for _, record in batch])
+        except Exception as error:  # the writer must not die with tickets waiting
+            failed = error if isinstance(error, NoveltyError) else RunError(f"records could not be kept: {error!r}")
+            with self._lock:
+                self._failed = self._failed or failed
+                for waiting in self._waiting.values():
+                    for ticket, _ in waiting:
+                        if ticket.event is not None:
+                            ticket.event.set()
+            return
+        with self._lock:
+            for item, record in batch:
+                for ticket, index in self._waiting.pop(item.call.key, ()):
+                    ticket.records[index] = record
+                    _count_down(ticket)
+
+    def _watch(self) -> None:
+        while not self._closed.wait(_TICK_S):
+            for overdue in (*self._sync.overdue(), *self._async.overdue()):
+                lane, stuck = overdue.lane, overdue.stuck
+                with self._lock:
+                    lane.queue.extendleft(reversed(overdue.rest))
+                items = [item for item, _ in overdue.done] + stuck
+                records = [record for _, record in overdue.done]
+                records += [self._recorder.timed_out(item.call) for item in stuck]
+                self._finish(lane, items, records, lane.judge.traits.timeout_s if stuck else 0.0)
+            if self._ledger is not None and any(lane.denied for lane in self._lanes.values()):
+                with self._lock:
+                    for lane in self._lanes.values():
+                        lane.denied = False
+                self._pump()
+
+    def close(self, timeout_s: float = 10.0) -> list[str]:
+        """Stop: nothing new starts, what is finished is committed, judges are left. Returns problems met on the way."""
+        with self._lock:
+            self._closed.set()
+        self._sync.stop()
+        problems = self._async.stop(timeout_s)
+        self._wake_writer.set()
+        self._threads[0].join(timeout_s)
+        return problems
+
+    def latencies(self) -> Mapping[str, float | None]:
+        """The running mean of a call's seconds, by judge."""
+        return {name: lane.mean_s for name, lane in self._lanes.items()}
+
+
+def _count_down(ticket: Ticket) -> None:
+    ticket.pending -= 1
+    if ticket.pending == 0 and ticket.event is not None:
+        ticket.event.set()
+
+
+def _settle(ledger: Ledger, lane: Lane, item: Item, record: Record) -> None:
+    if item.measures:
+        ledger.end_measuring(
+            lane.judge.name, record.cost_usd if record.status == OK or record.cost_usd is not None else None
+        )
+    elif item.reserved_usd is not None:
+        ledger.settle(item.reserved_usd, item.reserved_usd if record.cost_usd is None else record.cost_usd)

@@ -1,0 +1,136 @@
+"""Every error this package raises for a person to read.
+
+::
+
+    NoveltyError                 message = what is wrong; .where = file, line, instance; .hint = what to do
+     +- SettingsError            an option, an ini value or an argument of evaluate()
+     |   +- UnknownNameError     a judge, suite, protocol, variant, metric or prompt that does not exist
+     |   +- GateSyntaxError      a gate expression that cannot be read
+     +- DataError                a file of the user's
+     |   +- SuiteError           suite.yaml, instances.jsonl, ideas.jsonl, a folder of texts
+     |   +- PromptError          a prompt template, or one that cannot be rendered for an instance
+     +- JudgeError               a judge that cannot be loaded or entered (a failing *call* is a status, not an error)
+     +- StoreError               the verdict store: corrupt, of another format, not writable
+     +- RunError                 something stops a run that had begun
+         +- MissingVerdictError  --novelty-offline and the store has no verdict for a request
+         +- BudgetReached        the next call would exceed --novelty-budget
+
+The plugin turns the first four into ``pytest.UsageError`` (exit status 4); none of them shows a traceback.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+from pathlib import Path
+
+
+class NoveltyError(Exception):
+    """What was wrong, where, and what to do about it.
+
+    Parameters
+    ----------
+    message: what is wrong, a sentence without its full stop.
+    path, line, instance: where, as far as it is known.
+    hint: what the reader can do.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        path: Path | str | None = None,
+        line: int | None = None,
+        instance: str | None = None,
+        hint: str | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.message = message
+        self.path = path
+        self.line = line
+        self.instance = instance
+        self.hint = hint
+
+    @property
+    def where(self) -> str:
+        place = "" if self.path is None else str(self.path)
+        if self.line is not None:
+            place += f":{self.line}"
+        if self.instance is not None:
+            place += f"{', ' if place else ''}instance {self.instance!r}"
+        return place
+
+    def __str__(self) -> str:
+        text = f"{self.where}: {self.message}" if self.where else self.message
+        return f"{text}. {self.hint}" if self.hint else text
+
+    def __reduce__(self) -> tuple[object, ...]:  # keyword-only arguments do not survive the default pickling
+        return (_rebuild, (type(self), self.__dict__.copy()))
+
+
+def _rebuild(kind: type[NoveltyError], state: dict[str, object]) -> NoveltyError:
+    error = kind.__new__(kind)
+    Exception.__init__(error, state["message"])
+    error.__dict__.update(state)
+    return error
+
+
+class SettingsError(NoveltyError):
+    """An option, an ini value or an argument has a value that cannot be used."""
+
+
+class UnknownNameError(SettingsError):
+    """A name that is not among the known ones; names the nearest match."""
+
+    def __init__(self, kind: str, name: str, known: Iterable[str], *, also: str = "", **place: object) -> None:
+        names = sorted(set(known))
+        listed = ", ".join(names) if names else "none"
+        hint = f"Known: {listed}"
+        if close := nearest(name, names):
+            hint = f"Did you mean {close!r}? {hint}"
+        if also:
+            hint = f"{hint}. {also}"
+        super().__init__(f"unknown {kind} {name!r}", hint=hint, **place)  # type: ignore[arg-type]
+        self.name = name
+
+
+class GateSyntaxError(SettingsError):
+    """A gate expression that cannot be read."""
+
+
+class DataError(NoveltyError):
+    """A file that the user supplies is not what it should be."""
+
+
+class SuiteError(DataError):
+    """A suite, or one of its instances, is not valid."""
+
+
+class PromptError(DataError):
+    """A prompt template is not valid, or cannot be rendered for an instance."""
+
+
+class JudgeError(NoveltyError):
+    """A judge cannot be loaded, or its context manager cannot be entered."""
+
+
+class StoreError(NoveltyError):
+    """The verdict store cannot be used. It is never overwritten or repaired behind the user's back."""
+
+
+class RunError(NoveltyError):
+    """Stops a run that had begun. What was finished before is in the store."""
+
+
+class MissingVerdictError(RunError):
+    """Offline, and neither the store nor the cassette has the verdict that a request needs."""
+
+
+class BudgetReached(RunError):
+    """The next call would exceed the budget."""
+
+
+def nearest(name: str, known: Iterable[str]) -> str | None:
+    """The known name closest to ``name``, or None if nothing is close."""
+    matches = difflib.get_close_matches(name.lower(), list(known), n=1, cutoff=0.6)
+    return matches[0] if matches else None

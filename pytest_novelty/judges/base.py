@@ -1,0 +1,228 @@
+"""The judge contract: what a user's object may be and declare, checked once and then taken as given."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import inspect
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import AbstractAsyncContextManager, AbstractContextManager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final, TypeAlias
+
+from pytest_novelty.errors import JudgeError
+from pytest_novelty.model import Request, Verdict
+
+Answer: TypeAlias = str | bytes | Mapping[str, Any] | Verdict
+JudgeFunction: TypeAlias = Callable[[Request], Answer | Awaitable[Answer]]
+"""A judge: called with a request, it returns (or, if async, resolves to) an answer."""
+
+DEFAULT_TIMEOUT_S: Final = 120.0
+
+
+@dataclass(frozen=True, slots=True)
+class Traits:
+    """What a judge declares; every field is an optional attribute of the judge object.
+
+    Attributes
+    ----------
+    version: part of every store key. Default: a digest of the source file that defines the judge.
+    protocols: the protocols it can judge; None means all.
+    uses_prompt: False for a judge with a prompt of its own, to which nothing is rendered.
+    max_concurrency: calls in flight at once, at most; None means the run's setting.
+    timeout_s: seconds after which a call is given up.
+    cost_usd_per_call: None means unknown: it is then measured from the answers' ``cost_usd``.
+    score_range, higher_is, threshold: for scores: the range, whether the high end is ``"novel"`` or ``"not novel"``, and
+        the mean score from which an idea counts as novel (at most which, if the high end is ``"not novel"``).
+    may_tie, may_abstain: whether ``winner: "tie"`` and ``novel: null`` / ``winner: null`` are valid answers.
+    retrieves, honours_as_of: whether it looks things up, and whether it ignores what appeared after ``request.as_of``.
+    deterministic: the same request always gets the same answer.
+    """
+
+    version: str = ""
+    protocols: tuple[str, ...] | None = None
+    uses_prompt: bool = True
+    max_concurrency: int | None = None
+    timeout_s: float = DEFAULT_TIMEOUT_S
+    cost_usd_per_call: float | None = None
+    score_range: tuple[float, float] | None = None
+    higher_is: str = "novel"
+    threshold: float | None = None
+    may_tie: bool = False
+    may_abstain: bool = False
+    retrieves: bool = False
+    honours_as_of: bool = False
+    deterministic: bool = False
+
+
+@dataclass(frozen=True)
+class Judge:
+    """A judge ready to run: its name in ids and tables, its checked traits, and the object to call."""
+
+    name: str
+    function: JudgeFunction
+    traits: Traits
+    version_is_digest: bool = False
+
+    @property
+    def version(self) -> str:
+        return self.traits.version
+
+    @property
+    def manager(self) -> AbstractContextManager[Any] | AbstractAsyncContextManager[Any] | None:
+        """The judge itself, if it is a context manager: entered once per process before its first call."""
+        if isinstance(self.function, (AbstractAsyncContextManager, AbstractContextManager)):
+            return self.function
+        return None
+
+    @property
+    def is_async(self) -> bool:
+        return is_coroutine_function(self.function)
+
+    def judges(self, protocol: str) -> bool:
+        return self.traits.protocols is None or protocol in self.traits.protocols
+
+
+def is_coroutine_function(function: object) -> bool:
+    while isinstance(function, functools.partial):
+        function = function.func
+    return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(getattr(function, "__call__", None))  # noqa: B004
+
+
+def bind_judge(name: str, value: object) -> Judge:
+    """Check what a user registered as ``name``. Raises JudgeError with the attribute that is wrong."""
+    if inspect.isclass(value):
+        try:
+            value = value()
+        except Exception as error:
+            raise JudgeError(
+                f"the judge {name!r} is the class {value.__name__}, and calling it without arguments raised {type(error).__name__}: {error}",
+                hint="Register an instance",
+            ) from None
+    if not callable(value):
+        raise JudgeError(
+            f"the judge {name!r} is {type(value).__name__} {value!r:.60}, which cannot be called",
+            hint="A judge is a function (or an object with __call__) that takes a request and returns an answer",
+        )
+    traits = _read_traits(name, value)
+    is_digest = not traits.version
+    if is_digest:
+        traits = _with_version(traits, source_digest(value))
+    return Judge(name, value, traits, is_digest)
+
+
+def _with_version(traits: Traits, version: str) -> Traits:
+    values = {field: getattr(traits, field) for field in Traits.__slots__}
+    return Traits(**{**values, "version": version})
+
+
+def _read_traits(name: str, value: object) -> Traits:
+    found: dict[str, Any] = {}
+    for attribute, check in _CHECKS.items():
+        raw = getattr(value, attribute, None)
+        if raw is None:
+            continue
+        problem = check(raw)
+        if problem:
+            raise JudgeError(f"the judge {name!r} declares {attribute} = {raw!r:.80}, which {problem}")
+        found[attribute] = raw
+    if "protocols" in found:
+        found["protocols"] = (found["protocols"],) if isinstance(found["protocols"], str) else tuple(found["protocols"])
+    if "score_range" in found:
+        low, high = found["score_range"]
+        found["score_range"] = (float(low), float(high))
+    threshold, limits = found.get("threshold"), found.get("score_range")
+    if threshold is not None and limits is not None and not limits[0] <= threshold <= limits[1]:
+        raise JudgeError(f"the judge {name!r} declares threshold {threshold!r} outside its score_range {limits!r}")
+    return Traits(**found)
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and value == value
+
+
+def _boolean(value: object) -> str:
+    return "" if isinstance(value, bool) else "must be True or False"
+
+
+def _version(value: object) -> str:
+    return "" if isinstance(value, str) and value.strip() else "must be a text"
+
+
+def _protocols(value: object) -> str:
+    from pytest_novelty.protocols import PROTOCOLS
+
+    names = (
+        [value] if isinstance(value, str) else list(value) if isinstance(value, (list, tuple, set, frozenset)) else []
+    )
+    if not names:
+        return "must be a tuple of protocol names"
+    unknown = [item for item in names if item not in PROTOCOLS]
+    return f"has the unknown protocol {unknown[0]!r} (known: {', '.join(sorted(PROTOCOLS))})" if unknown else ""
+
+
+def _count(value: object) -> str:
+    return (
+        ""
+        if isinstance(value, int) and not isinstance(value, bool) and value >= 1
+        else "must be a whole number of at least 1"
+    )
+
+
+def _seconds(value: object) -> str:
+    return "" if _is_number(value) and value > 0 else "must be a number of seconds above 0"  # type: ignore[operator]
+
+
+def _cost(value: object) -> str:
+    return "" if _is_number(value) and 0 <= value < float("inf") else "must be a number of dollars, 0 or more"  # type: ignore[operator]
+
+
+def _range(value: object) -> str:
+    fits = isinstance(value, (list, tuple)) and len(value) == 2 and all(map(_is_number, value)) and value[0] < value[1]
+    return "" if fits else "must be (lowest, highest)"
+
+
+def _direction(value: object) -> str:
+    return "" if value in ("novel", "not novel") else "must be 'novel' or 'not novel': what a high score means"
+
+
+def _number(value: object) -> str:
+    return "" if _is_number(value) else "must be a number"
+
+
+_CHECKS: Final[dict[str, Callable[[object], str]]] = {
+    "version": _version,
+    "protocols": _protocols,
+    "uses_prompt": _boolean,
+    "max_concurrency": _count,
+    "timeout_s": _seconds,
+    "cost_usd_per_call": _cost,
+    "score_range": _range,
+    "higher_is": _direction,
+    "threshold": _number,
+    "may_tie": _boolean,
+    "may_abstain": _boolean,
+    "retrieves": _boolean,
+    "honours_as_of": _boolean,
+    "deterministic": _boolean,
+}
+
+
+def source_digest(value: object) -> str:
+    """A digest of the file that defines ``value`` (12 hex digits); of its byte code where there is no file."""
+    while isinstance(value, functools.partial):
+        value = value.func
+    target: Any = value if inspect.isroutine(value) else type(value)
+    try:
+        path = inspect.getsourcefile(target)
+        content = Path(path).read_bytes() if path else b""
+    except (TypeError, OSError):
+        content = b""
+    if not content:
+        try:
+            content = inspect.getsource(target).encode("utf-8", "surrogatepass")
+        except (TypeError, OSError):
+            code = getattr(target, "__code__", None)
+            content = repr((target.__qualname__, code and (code.co_code, code.co_names))).encode()
+    return hashlib.blake2b(content, digest_size=6).hexdigest()

@@ -1,0 +1,111 @@
+"""From the names that a user gives to judges ready to run."""
+
+from __future__ import annotations
+
+import importlib
+import re
+import sys
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Final
+
+from pytest_novelty.errors import JudgeError, UnknownNameError
+from pytest_novelty.judges.base import Judge, bind_judge
+
+_IMPORT_SPEC: Final = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_][\w.]*\Z")
+
+
+def _lexical() -> object:
+    from pytest_novelty.judges.lexical import Lexical
+
+    return Lexical()
+
+
+def _chance() -> object:
+    from pytest_novelty.judges.chance import Chance
+
+    return Chance()
+
+
+SHIPPED: Final[Mapping[str, Callable[[], object]]] = {"chance": _chance, "lexical": _lexical}
+
+
+def resolve_judges(
+    specs: Sequence[str], registered: Mapping[str, object], base: Path, *, also: str = ""
+) -> tuple[Judge, ...]:
+    """The judges that ``specs`` name, in their order.
+
+    A spec is a registered name, a shipped one, ``replay:FILE`` or ``module:attribute``. ``also`` goes into the error for
+    an unknown name (which conftests were read). Raises UnknownNameError or JudgeError.
+    """
+    judges = [_resolve(spec, registered, base, also) for spec in dict.fromkeys(specs)]
+    slugs: dict[str, str] = {}
+    for spec, judge in zip(dict.fromkeys(specs), judges, strict=True):
+        if judge.name in slugs:
+            raise JudgeError(
+                f"{slugs[judge.name]!r} and {spec!r} would both be called {judge.name!r} in the report",
+                hint="Register one of them under another name with pytest_novelty_judges",
+            )
+        slugs[judge.name] = spec
+    return tuple(judges)
+
+
+def _resolve(spec: str, registered: Mapping[str, object], base: Path, also: str) -> Judge:
+    if spec in registered:
+        return _named(spec, registered[spec])
+    if spec in SHIPPED:
+        return _named(spec, SHIPPED[spec]())
+    if spec.startswith("replay:"):
+        from pytest_novelty.judges.replay import load_replay
+
+        path = base / spec.removeprefix("replay:")
+        replay = load_replay(path)
+        return _named(f"replay-{replay.judge}", replay)
+    if _IMPORT_SPEC.match(spec):
+        return _named(spec.partition(":")[2].rpartition(".")[2] or spec, _import(spec, base))
+    raise UnknownNameError(
+        "judge",
+        spec,
+        [*registered, *SHIPPED],
+        also=f"Or give module:attribute or replay:FILE. {also}".strip(),
+    )
+
+
+def _named(name: str, value: object) -> Judge:
+    judge = bind_judge(name, value)
+    slug = slug_of(name)
+    return judge if judge.name == slug else replace(judge, name=slug)
+
+
+def slug_of(name: str) -> str:
+    """The name in the alphabet of ids: ``[a-z0-9._-]``, at most 60 characters."""
+    return re.sub(r"[^a-z0-9._-]+", "-", name.lower()).strip("-.")[:60] or "judge"
+
+
+def _import(spec: str, base: Path) -> object:
+    """Import ``module:attribute``, with ``base`` on the path while it is imported."""
+    module_name, _, attribute = spec.partition(":")
+    inserted = str(base)
+    sys.path.insert(0, inserted)
+    try:
+        value: object = importlib.import_module(module_name)
+    except ImportError as error:
+        raise JudgeError(
+            f"cannot import the judge {spec!r}: {error}", hint=f"Looked in {base} and on sys.path"
+        ) from None
+    except Exception as error:
+        raise JudgeError(f"importing the judge {spec!r} raised {type(error).__name__}: {error}") from None
+    finally:
+        if inserted in sys.path:
+            sys.path.remove(inserted)
+    for part in attribute.split("."):
+        try:
+            value = getattr(value, part)
+        except AttributeError:
+            raise UnknownNameError(f"attribute in {module_name}", part, _public_names(value)) from None
+    return value
+
+
+def _public_names(value: object) -> Iterable[str]:
+    return [name for name in dir(value) if not name.startswith("_")]

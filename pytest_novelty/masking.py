@@ -1,0 +1,30 @@
+"""Values of environment variables named like a key, a token or a secret never reach a store, a report or a terminal."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Callable, Mapping
+from typing import Final
+
+_NAMED_LIKE_A_SECRET: Final = re.compile(r"key|token|secret|passw|credential|auth", re.IGNORECASE)
+_MIN_LENGTH: Final = 8
+"""Shorter values ("1", "true", "dev") would mask ordinary words."""
+
+MASK: Final = "[masked]"
+
+
+def make_mask(environment: Mapping[str, str] | None = None) -> Callable[[str], str]:
+    """A function that replaces every secret value of ``environment`` (default: ``os.environ``) in a text."""
+    source = os.environ if environment is None else environment
+    values = {
+        value
+        for name, value in source.items()
+        if _NAMED_LIKE_A_SECRET.search(name) and len(value) >= _MIN_LENGTH and not os.path.exists(value)  # noqa: PTH110 - may hold what Path refuses
+    }
+    spellings = {spelling for value in values for spelling in (value, json.dumps(value)[1:-1])}
+    if not spellings:
+        return lambda text: text
+    pattern = re.compile("|".join(sorted(map(re.escape, spellings), key=len, reverse=True)))
+    return lambda text: pattern.sub(MASK, text) if pattern.search(text) else text

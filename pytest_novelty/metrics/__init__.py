@@ -1,0 +1,1 @@
+"""Metrics: pure functions from outcomes and records to estimates with intervals."""

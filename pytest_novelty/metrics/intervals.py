@@ -1,0 +1,253 @@
+"""Confidence intervals, one rule per kind of metric (STATISTICS.md 2).
+
+Every function returns None where the estimate is undefined (no instances, a nan), and where whole clusters
+are resampled but there is only one. Callers sort instances by id before they call.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import betaincinv, ndtri, stdtrit  # type: ignore[import-untyped, unused-ignore]
+
+from pytest_novelty.metrics.resampling import (
+    TOLERANCE,
+    BoolArray,
+    FloatArray,
+    IntArray,
+    Interval,
+    Resampler,
+    Statistic,
+    bca,
+    bca_all,
+    cluster_index,
+    evaluate,
+    jackknife_se,
+    unit_rows,
+)
+
+__all__ = [
+    "Interval",
+    "Resampler",
+    "Statistic",
+    "bca",
+    "bca_all",
+    "clopper_pearson",
+    "few_cluster_factor",
+    "paired_share_interval",
+    "share_interval",
+    "signed_interval",
+    "tango",
+    "unit_interval",
+    "wider_side",
+    "wilson",
+]
+
+_FEW = 10  # instances off the modal value below which a bootstrap of a signed metric is not trusted
+
+
+def _z(level: float) -> float:
+    return float(ndtri(0.5 + level / 2))
+
+
+def clopper_pearson(events: float, n: float, level: float = 0.95) -> Interval | None:
+    """Clopper and Pearson (1934) interval of a share; events and n may be effective, non-integer sizes."""
+    if not n > 0:
+        return None
+    tail = (1 - level) / 2
+    low = float(betaincinv(events, n - events + 1, tail)) if events > 0 else 0.0
+    high = float(betaincinv(events + 1, n - events, 1 - tail)) if n - events > TOLERANCE else 1.0
+    return Interval(low, high, "Clopper-Pearson")
+
+
+def wilson(theta: float, n_eff: float, level: float = 0.95) -> Interval | None:
+    """Wilson (1927) score interval of a value in [0, 1] estimated from n_eff (effective) observations."""
+    if not (n_eff > 0 and 0 <= theta <= 1):
+        return None
+    square = _z(level) ** 2 / n_eff
+    centre = theta + square / 2
+    half = math.sqrt(square * theta * (1 - theta) + square * square / 4)
+    low, high = (centre - half) / (1 + square), (centre + half) / (1 + square)
+    return Interval(max(0.0, min(low, theta)), min(1.0, max(high, theta)), "Wilson")
+
+
+def tango(b: float, c: float, n: float, level: float = 0.95) -> Interval | None:
+    """Tango (1998) score interval of the paired difference (b - c) / n; b only first right, c only second.
+
+    Statistics in Medicine 17, 891-908: the differences not rejected by the score test, by bisection.
+    """
+    if not n > 0:
+        return None
+    estimate, z = (b - c) / n, _z(level)
+    low = _crossing(lambda d: _tango_score(b, c, n, d) >= z, -1.0, estimate)
+    high = _crossing(lambda d: _tango_score(b, c, n, d) > -z, estimate, 1.0)
+    return Interval(low, high, "Tango")
+
+
+def _tango_score(b: float, c: float, n: float, difference: float) -> float:
+    """Score statistic of a true `difference`, with the constrained estimate of the second share."""
+    linear = (2 * n - b + c) * difference - b - c
+    root = math.sqrt(max(0.0, linear * linear + 8 * n * c * difference * (1 - difference)))
+    second = (root - linear) / (4 * n)
+    variance = n * (2 * second + difference * (1 - difference))
+    excess = b - c - n * difference
+    if variance <= 1e-12 * n:  # only at -1, 1 and, without any change, 0
+        return math.copysign(math.inf, excess) if abs(excess) > TOLERANCE else 0.0
+    return excess / math.sqrt(variance)
+
+
+def _crossing(holds: Callable[[float], bool], low: float, high: float) -> float:
+    """Where a condition that holds at the low end stops to hold, to the precision of a float."""
+    for _ in range(60):
+        middle = (low + high) / 2
+        low, high = (middle, high) if holds(middle) else (low, middle)
+    return (low + high) / 2
+
+
+def few_cluster_factor(clusters: int, level: float) -> float:
+    """(z / t)^2 with C - 1 degrees of freedom: what few clusters cost in effective size."""
+    return float(_z(level) / stdtrit(clusters - 1, 0.5 + level / 2)) ** 2
+
+
+def _effective_share(values: FloatArray, clusters: npt.ArrayLike | None, level: float) -> float | None:
+    """Effective n of a mean of per-instance values, its variance from clusters; None with one cluster."""
+    n = len(values)
+    if clusters is None:
+        return float(n)
+    index, count = cluster_index(clusters)
+    if count < 2:
+        return None
+    residual = np.bincount(index, weights=values - values.mean(), minlength=count)
+    between = count / (count - 1) * float(np.square(residual).sum()) / n**2
+    simple = float(values.var()) / n
+    ratio = simple / between if between > TOLERANCE**2 else 1.0
+    return n * min(1.0, ratio) * few_cluster_factor(count, level)
+
+
+def share_interval(events: BoolArray, clusters: npt.ArrayLike | None = None, level: float = 0.95) -> Interval | None:
+    """Clopper-Pearson interval of the share of true `events`, (instances,); clusters: of the effective n."""
+    values = np.asarray(events, dtype=np.float64)
+    if not len(values):
+        return None
+    n_eff = _effective_share(values, clusters, level)
+    return None if n_eff is None else clopper_pearson(float(values.mean()) * n_eff, n_eff, level)
+
+
+def paired_share_interval(
+    first: BoolArray, second: BoolArray, clusters: npt.ArrayLike | None = None, level: float = 0.95
+) -> Interval | None:
+    """Tango's interval of share(first) - share(second); clusters: counts over the design effect."""
+    ahead, behind = np.asarray(first, dtype=bool), np.asarray(second, dtype=bool)
+    n = len(ahead)
+    if not n:
+        return None
+    n_eff = _effective_share(ahead.astype(np.float64) - behind, clusters, level)
+    if n_eff is None:
+        return None
+    b, c = int((ahead & ~behind).sum()), int((behind & ~ahead).sum())
+    return tango(b * n_eff / n, c * n_eff / n, n_eff, level)
+
+
+def unit_interval(
+    stat: Statistic,
+    *,
+    denominators: int | None = None,
+    cap: float | None = None,
+    resampler: Resampler | None = None,
+    level: float = 0.95,
+    bootstrap: Interval | None = None,
+) -> Interval | None:
+    """The wider side of BCa and Wilson for a metric in [0, 1] that is no share of instances.
+
+    `denominators`: instances with a non-empty denominator (default: all); `cap`: the largest effective n
+    (default `denominators`; F1s and means pass 4 n); `bootstrap`: the result of `bca_all`, when at hand.
+    """
+    rows = unit_rows(stat)
+    denominators = len(stat.rows) if denominators is None else denominators
+    if not len(rows) or denominators < 1:
+        return None
+    theta = float(evaluate(stat, rows.sum(axis=0)))
+    if not math.isfinite(theta) or (stat.clusters is not None and len(rows) < 2):
+        return None
+    left_out = evaluate(stat, rows.sum(axis=0) - rows)
+    core = bootstrap or bca(stat, resampler or Resampler(len(rows)), level)
+    clusters = None if stat.clusters is None else len(rows)
+    return wider_side(core, theta, left_out, float(denominators), cap, clusters, level)
+
+
+def wider_side(
+    core: Interval | None,
+    theta: float,
+    left_out: FloatArray,
+    denominators: float,
+    cap: float | None,
+    clusters: int | None,
+    level: float,
+) -> Interval | None:
+    """Both sides' wider bound of `core` and of Wilson with n_eff from the jackknife (STATISTICS.md 2)."""
+    theta = min(1.0, max(0.0, theta))
+    se = jackknife_se(left_out)
+    n_eff = denominators
+    if se > TOLERANCE and TOLERANCE < theta < 1 - TOLERANCE:
+        n_eff = min(denominators if cap is None else cap, theta * (1 - theta) / se**2)
+    if clusters is not None:
+        n_eff *= few_cluster_factor(clusters, level)
+    score = wilson(theta, n_eff, level)
+    if score is None or core is None:
+        return score
+    return Interval(max(0.0, min(core.low, score.low)), min(1.0, max(core.high, score.high)), f"{core.method}/Wilson")
+
+
+def signed_interval(
+    stat: Statistic,
+    values: FloatArray,
+    *,
+    minimum: float = -1.0,
+    maximum: float = 1.0,
+    clip_at_zero: bool = False,
+    resampler: Resampler | None = None,
+    level: float = 0.95,
+    bootstrap: Interval | None = None,
+) -> Interval | None:
+    """BCa for a signed metric; widened where fewer than 10 instances (clusters) are off the modal value.
+
+    `values`: the metric of each instance, (instances,), nan where undefined; `minimum` and `maximum`: the
+    bounds of one. `clip_at_zero` clips the interval of an excess, never the estimate.
+    """
+    rows = unit_rows(stat)
+    theta = float(evaluate(stat, rows.sum(axis=0))) if len(rows) else math.nan
+    if not math.isfinite(theta) or (stat.clusters is not None and len(rows) < 2):
+        return None
+    core = bootstrap or bca(stat, resampler or Resampler(len(rows)), level)
+    if core is None:
+        return None
+    low, high, method = min(core.low, theta), max(core.high, theta), core.method
+    values = np.asarray(values, dtype=np.float64)
+    known = np.isfinite(values)
+    index = np.arange(len(values)) if stat.clusters is None else cluster_index(stat.clusters)[0]
+    for mode, above, below, n in _off_mode(values[known], index[known]):
+        up, down = clopper_pearson(above, n, level), clopper_pearson(below, n, level)
+        if up is not None and down is not None:
+            low = min(low, mode - down.high * max(0.0, mode - minimum))
+            high = max(high, mode + up.high * max(0.0, maximum - mode))
+            method = f"{core.method}, widened"
+    if clip_at_zero:
+        low, high = max(0.0, low), max(0.0, high)
+    return Interval(low, high, method)
+
+
+def _off_mode(values: FloatArray, index: IntArray) -> list[tuple[float, int, int, int]]:
+    """(mode, units above, units below, units) of every modal value that fewer than 10 units are off."""
+    distinct, counts = np.unique(np.round(values, 9), return_counts=True)
+    n = len(np.unique(index))
+    result = []
+    for mode in distinct[counts == counts.max(initial=0)]:
+        above = len(np.unique(index[values > mode + TOLERANCE]))
+        below = len(np.unique(index[values < mode - TOLERANCE]))
+        off = len(np.unique(index[np.abs(values - mode) > TOLERANCE]))
+        if off < _FEW:
+            result.append((float(mode), above, below, n))
+    return result

@@ -1,0 +1,57 @@
+"""What a gate on a share can decide with n instances, and how many would decide it (STATISTICS.md 3)."""
+
+from __future__ import annotations
+
+import math
+from typing import Literal
+
+import numpy as np
+from scipy.special import ndtri  # type: ignore[import-untyped, unused-ignore]
+
+from pytest_novelty.metrics.intervals import clopper_pearson, few_cluster_factor
+
+Direction = Literal["<=", ">="]
+
+
+def smallest_deciding_n(threshold: float, direction: Direction = "<=", level: float = 0.95) -> int | None:
+    """Instances from which a share gate can pass: with no event (`<=`) or only events (`>=`); None: never."""
+    room = threshold if direction == "<=" else 1 - threshold
+    if room <= 0:
+        return None
+    if room >= 1:
+        return 1
+    # The rounding keeps 1 - .8 from asking for one instance more than .2.
+    return max(1, math.ceil(round(math.log((1 - level) / 2) / math.log1p(-room), 9)))
+
+
+def can_pass_share(
+    direction: Direction, threshold: float, n: int, clusters_count: int | None = None, level: float = 0.95
+) -> bool:
+    """Whether the interval of the most favourable outcome of n instances passes (equality is inside)."""
+    if n < 1 or (clusters_count is not None and clusters_count < 2):
+        return False
+    n_eff = n * (1.0 if clusters_count is None else few_cluster_factor(clusters_count, level))
+    interval = clopper_pearson(0.0 if direction == "<=" else n_eff, n_eff, level)
+    if interval is None:
+        return False
+    return interval.high <= threshold + 1e-12 if direction == "<=" else interval.low >= threshold - 1e-12
+
+
+def planned_n_share(p: float, t: float, power: float = 0.8, design_effect: float = 1.0) -> int | None:
+    """Instances that decide a share of about `p` against `t` with this power; None where p = t."""
+    if p == t:
+        return None
+    spread = _z_two_sided() * math.sqrt(t * (1 - t)) + float(ndtri(power)) * math.sqrt(p * (1 - p))
+    return max(1, math.ceil(round(design_effect * (spread / (p - t)) ** 2, 9)))
+
+
+def planned_n_mean(sd: float, theta: float, t: float, power: float = 0.8, design_effect: float = 1.0) -> int | None:
+    """The same for a mean of per-instance values with standard deviation `sd`: 7.85 sd^2 / (theta - t)^2."""
+    if theta == t or not np.isfinite(sd):
+        return None
+    factor = (_z_two_sided() + float(ndtri(power))) ** 2
+    return max(1, math.ceil(round(design_effect * factor * (sd / (theta - t)) ** 2, 9)))
+
+
+def _z_two_sided() -> float:
+    return float(ndtri(0.975))

@@ -1,0 +1,336 @@
+"""The vocabulary as frozen dataclasses. No I/O, no third-party import, nothing that knows pytest."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, Final, TypeAlias
+
+Json: TypeAlias = Any
+"""A value that ``json`` can encode."""
+
+# --- labels -------------------------------------------------------------------------------------------------
+
+NOVEL: Final = "novel"
+NOT_NOVEL: Final = "not novel"
+TIE: Final = "tie"
+"""A vote that declares a tie, or an outcome whose sides are equal."""
+ABSTAINED: Final = "abstained"
+INVALID: Final = "invalid"
+INCOMPLETE: Final = "incomplete"
+
+# --- what an outcome is against its gold label --------------------------------------------------------------
+
+CORRECT: Final = "correct"
+WRONG: Final = "wrong"
+UNLABELLED: Final = "unlabelled"
+
+# --- the one status of a call -------------------------------------------------------------------------------
+
+OK: Final = "ok"
+UNPARSED: Final = "unparsed"
+SCHEMA_VIOLATION: Final = "schema violation"
+REFUSED: Final = "refused"
+TRUNCATED: Final = "truncated"
+TIMEOUT: Final = "timeout"
+ERROR: Final = "error"
+STATUSES: Final = (OK, UNPARSED, SCHEMA_VIOLATION, REFUSED, TRUNCATED, TIMEOUT, ERROR)
+
+AB: Final = "ab"
+BA: Final = "ba"
+
+REFERENCE: Final = "reference"
+"""The name of the variant that a suite's defaults describe."""
+
+LABEL_KINDS: Final = ("construction", "reviewers", "experts", "recency", "generator", "survey", "none")
+
+
+# --- suites -------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """An earlier work that an idea is to be seen against."""
+
+    title: str
+    text: str
+    year: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Idea:
+    """One research idea as a suite holds it. A judge sees a :class:`ShownIdea` made from it, never this."""
+
+    id: str
+    title: str
+    text: str
+    area: str | None = None
+    year: int | None = None
+    source: str | None = None
+    generator: str | None = None
+    system: str | None = None
+    renderings: Mapping[str, str] = field(default_factory=dict)
+    related_work: tuple[Work, ...] = ()
+    metadata: Mapping[str, Json] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Instance:
+    """One benchmark item. ``gold`` is a label of its protocol (pairwise: an idea's id), or None if unlabelled."""
+
+    id: str
+    ideas: tuple[Idea, ...]
+    gold: str | None = None
+    as_of: str | None = None
+    strata: Mapping[str, str] = field(default_factory=dict)
+    labels: tuple[Mapping[str, Json], ...] = ()
+    metadata: Mapping[str, Json] = field(default_factory=dict)
+    line: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Axes:
+    """What may differ between two variants of a suite.
+
+    ``votes`` counts votes per order. ``related_work`` is False, True (all) or how many works an idea shows.
+    """
+
+    prompt: str
+    votes: int = 3
+    orders: str = "both"
+    related_work: bool | int = False
+    format: str = "text"
+    params: Mapping[str, Json] = field(default_factory=dict)
+    effort: str | None = None
+    temperature: float | None = None
+    granularity: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Variant:
+    """A named change of ``changed`` axes with all else as in the reference."""
+
+    name: str
+    axes: Axes
+    changed: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Suite:
+    """A validated file of instances of one protocol. ``digest`` covers every byte it was loaded from."""
+
+    name: str
+    version: str
+    protocol: str
+    label_kind: str
+    instances: tuple[Instance, ...]
+    variants: Mapping[str, Variant]
+    digest: str
+    path: Path
+    title: str = ""
+    licence: str = ""
+    provenance: str = ""
+    gates: tuple[str, ...] = ()
+    cluster: str | None = None
+    profile: str = "default"
+
+    @property
+    def labelled(self) -> bool:
+        return self.label_kind != "none"
+
+
+# --- requests and answers -----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class ShownIdea:
+    """What a judge may know of an idea: the chosen rendering and, if the variant shows them, earlier works."""
+
+    title: str
+    text: str
+    related_work: tuple[Work, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What a judge is asked once. Everything in it is what the judge may use; nothing in it gives the label away.
+
+    Attributes
+    ----------
+    protocol: ``"pointwise"`` or ``"pairwise"``.
+    instance_id: an opaque digest, the same for every vote, order and variant of one instance.
+    ideas: the ideas in the order shown (pairwise: ``ideas[0]`` is "A").
+    as_of: ISO date; novelty is relative to what was known then. None if the suite gives no date.
+    variant, order, sample: which variant, ``"ab"``/``"ba"``/None, and the number of this vote (0-based).
+    seed: differs between votes and is the same in every run and process.
+    params, effort, temperature: the variant's settings for judges that have such knobs.
+    """
+
+    protocol: str
+    instance_id: str
+    ideas: tuple[ShownIdea, ...]
+    as_of: str | None
+    variant: str
+    order: str | None
+    sample: int
+    seed: int
+    effort: str | None = None
+    temperature: float | None = None
+    _messages: tuple[tuple[str, str], ...] = ()
+    _schema: Mapping[str, Json] = field(default_factory=dict)
+    _params: Mapping[str, Json] = field(default_factory=dict)
+
+    @property
+    def messages(self) -> list[dict[str, str]]:
+        """The rendered prompt as chat messages: a fresh list, so that changing it harms nobody.
+
+        Empty for a judge that declares ``uses_prompt = False``.
+        """
+        return [{"role": role, "content": content} for role, content in self._messages]
+
+    @property
+    def schema(self) -> dict[str, Json]:
+        """JSON Schema of the answer (a fresh copy)."""
+        return copy.deepcopy(dict(self._schema))
+
+    @property
+    def params(self) -> dict[str, Json]:
+        """The variant's ``params`` (a fresh copy)."""
+        return copy.deepcopy(dict(self._params))
+
+    @property
+    def idea(self) -> ShownIdea:
+        """The only idea of a pointwise request."""
+        if len(self.ideas) != 1:
+            raise AttributeError(f"a {self.protocol} request has {len(self.ideas)} ideas: use request.ideas")
+        return self.ideas[0]
+
+    @property
+    def related_work(self) -> tuple[Work, ...]:
+        """The earlier works of all ideas shown, each once, in the order shown."""
+        return tuple(dict.fromkeys(work for idea in self.ideas for work in idea.related_work))
+
+    def with_sample(self, sample: int, seed: int) -> Request:
+        return replace(self, sample=sample, seed=seed)
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """One item of an answer's ``retrieved`` list."""
+
+    id: str = ""
+    title: str = ""
+    date: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """A valid answer. ``label`` is ``novel``/``not novel`` (pointwise), ``A``/``B``/``tie`` (pairwise, as shown);
+    None with ``abstained`` set, or where a pointwise judge gives only a score.
+    """
+
+    label: str | None = None
+    score: float | None = None
+    abstained: bool = False
+    reason: str = ""
+    confidence: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """Why an answer is no verdict: the status of the call, the finer kind, and a sentence for a person."""
+
+    status: str
+    kind: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """One call, as stored and exported. ``raw`` is the judge's answer as JSON (a string answer: a JSON string)."""
+
+    key: str
+    judge: str
+    judge_version: str
+    suite: str
+    variant: str
+    instance: str
+    order: str | None
+    sample: int
+    seed: int
+    status: str
+    kind: str
+    message: str
+    raw: str
+    label: str | None = None
+    score: float | None = None
+    abstained: bool = False
+    reason: str = ""
+    retrieved: tuple[Document, ...] | None = None
+    model: str | None = None
+    tokens_in: int | None = None
+    tokens_out: int | None = None
+    cost_usd: float | None = None
+    latency_s: float = 0.0
+    retries: int = 0
+    parts: str = ""
+    created: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Vote:
+    """One call's share of an outcome. ``label`` names an idea (not a position) in pairwise."""
+
+    order: str | None
+    sample: int
+    status: str = OK
+    kind: str = ""
+    label: str | None = None
+    score: float | None = None
+    abstained: bool = False
+
+    @property
+    def valid(self) -> bool:
+        """A vote for a label (a declared tie is one); neither a failure nor an abstention nor a score alone."""
+        return self.label is not None
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """The aggregate over one instance's votes.
+
+    ``label``: the winning label, or ``tie``, ``abstained``, ``incomplete``, ``invalid``; None if the judge only scores.
+    ``result``: ``correct``, ``wrong``, ``tie``, ``abstained``, ``incomplete``, ``invalid`` or ``unlabelled``.
+    ``score``: the mean score of the votes that carry one.
+    """
+
+    label: str | None
+    result: str
+    votes: tuple[Vote, ...]
+    gold: str | None = None
+    score: float | None = None
+    reason: str = ""
+
+    @property
+    def correct(self) -> bool:
+        return self.result == CORRECT
+
+    @property
+    def failures(self) -> tuple[Vote, ...]:
+        return tuple(vote for vote in self.votes if vote.status != OK)
+
+    @property
+    def valid(self) -> bool:
+        """Every planned vote came back as a valid verdict or, where allowed, as an abstention."""
+        return bool(self.votes) and all(vote.status == OK for vote in self.votes)
+
+    def tallies(self) -> dict[str, dict[str, int]]:
+        """Votes per order and label; failures under their status. Orders of one-order protocols are ``"-"``."""
+        counts: dict[str, dict[str, int]] = {}
+        for vote in self.votes:
+            name = vote.status if vote.status != OK else ABSTAINED if vote.abstained else vote.label or "score"
+            order = counts.setdefault(vote.order or "-", {})
+            order[name] = order.get(name, 0) + 1
+        return counts

@@ -1,0 +1,190 @@
+"""Prompt templates: load, check, render. Idea text is data: it is substituted once and never read as a template."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from pytest_novelty.data import data_folder
+from pytest_novelty.digests import digest
+from pytest_novelty.errors import PromptError, UnknownNameError
+from pytest_novelty.model import Json, ShownIdea, Work
+from pytest_novelty.protocols import PROTOCOLS
+from pytest_novelty.protocols.base import Powers, Protocol
+from pytest_novelty.schemas import compile_check, explain, load_schema
+from pytest_novelty.strict_yaml import read_yaml
+
+if TYPE_CHECKING:
+    import jinja2
+
+_DELIMITER: Final = re.compile(r"</?(?:idea|related_work)", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class Prompt:
+    """A versioned template. ``digest`` covers the whole file."""
+
+    name: str
+    version: str
+    protocol: Protocol
+    output: Mapping[str, Json]
+    digest: str
+    path: Path
+    lineage: str = ""
+    _templates: tuple[tuple[str, jinja2.Template], ...] = field(default=(), repr=False)
+
+    def schema(self, powers: Powers) -> dict[str, Json]:
+        """The declared schema, with what this judge may say in the verdict's place (a tie, null)."""
+        key = self.protocol.key
+        verdict = self.protocol.answer_schema(powers)["properties"][key]
+        properties = self.output["properties"]
+        return {**self.output, "properties": {**properties, key: {**properties[key], **verdict}}}
+
+    def render(
+        self, ideas: Sequence[ShownIdea], as_of: str | None, powers: Powers, *, instance: str = ""
+    ) -> tuple[tuple[str, str], ...]:
+        """(role, content) messages. Raises PromptError, with template and instance, if a variable is missing."""
+        import jinja2
+
+        context = {
+            "ideas": tuple(ideas),
+            "as_of": as_of,
+            "may_tie": powers.may_tie,
+            "may_abstain": powers.may_abstain,
+            "mark": _unused_mark(ideas),
+        }
+        if len(ideas) == 1:
+            context["idea"] = ideas[0]
+        try:
+            return tuple((role, template.render(context).strip("\n")) for role, template in self._templates)
+        except jinja2.TemplateError as error:
+            raise PromptError(
+                f"cannot be rendered: {error}", path=self.path, instance=instance or None, hint=_VARIABLES
+            ) from None
+        except Exception as error:  # a template is a user's program: whatever it raises is about the template
+            raise PromptError(
+                f"cannot be rendered: {type(error).__name__}: {error}", path=self.path, instance=instance or None
+            ) from None
+
+
+_VARIABLES: Final = (
+    "A template may use ideas (title, text, related_work), idea (pointwise), as_of, may_tie, may_abstain and mark"
+)
+
+
+def _unused_mark(ideas: Sequence[ShownIdea]) -> str:
+    """A suffix for the template's delimiters, empty unless an idea's text contains something like one.
+
+    It depends on the texts but not on their order, so both orders of a pair get the same delimiters.
+    """
+    texts = [text for idea in ideas for text in (idea.title, idea.text, *_work_texts(idea.related_work))]
+    if not any(_DELIMITER.search(text) for text in texts):
+        return ""
+    whole = "\x1f".join(sorted(texts))
+    for attempt in range(1000):
+        mark = "-" + digest(f"{attempt}{whole}", 4)
+        if mark not in whole:
+            return mark
+    raise AssertionError("unreachable: 1000 digests of a text cannot all be in it")
+
+
+def _work_texts(works: Sequence[Work]) -> list[str]:
+    return [text for work in works for text in (work.title, work.text)]
+
+
+def embedded_prompts() -> dict[str, Path]:
+    """The templates that ship, by name (``protocol/name``)."""
+    root = data_folder("prompts")
+    return {str(path.relative_to(root).with_suffix("").as_posix()): path for path in sorted(root.glob("*/*.yaml"))}
+
+
+def resolve_prompt(name: str, base: Path, protocol: str | None = None) -> Prompt:
+    """The template called ``name``, or the file at that path relative to ``base``."""
+    known = embedded_prompts()
+    path = known.get(name) or base / name
+    if not path.is_file():
+        raise UnknownNameError("prompt", name, known, also=f"No file {path} either")
+    prompt = load_prompt(path)
+    if protocol is not None and prompt.protocol.name != protocol:
+        raise PromptError(f"is a {prompt.protocol.name} prompt, used for a {protocol} suite", path=path)
+    return prompt
+
+
+@lru_cache(maxsize=64)
+def load_prompt(path: Path) -> Prompt:
+    """Load and check one template. Raises PromptError with file and line."""
+    document = read_yaml(path, PromptError)
+    value: Any = document.value
+    schema = load_schema("prompt")
+    if not compile_check(schema)(value):
+        sentence, place = explain(value, schema) or ("does not fit the schema", ())
+        raise PromptError(sentence, path=path, line=document.line_of(place))
+    protocol = PROTOCOLS.get(value["protocol"])
+    if protocol is None:
+        error = UnknownNameError("protocol", value["protocol"], PROTOCOLS)
+        raise PromptError(error.message, path=path, line=document.line_of(("protocol",)), hint=error.hint)
+    output = value["output"]
+    if protocol.key not in output["required"] or not isinstance(output["properties"].get(protocol.key), dict):
+        raise PromptError(
+            f"output must describe and require {protocol.key!r}, the key of a {protocol.name} verdict",
+            path=path,
+            line=document.line_of(("output",)),
+        )
+    templates = tuple(
+        (message["role"], _compile(message["content"], path, document.line_of(("messages", index, "content")) or 1))
+        for index, message in enumerate(value["messages"])
+    )
+    return Prompt(
+        name=value["name"],
+        version=value["version"],
+        protocol=protocol,
+        output=output,
+        digest=hashlib.blake2b(path.read_bytes(), digest_size=8).hexdigest(),
+        path=path,
+        lineage=value.get("lineage", ""),
+        _templates=templates,
+    )
+
+
+def _compile(source: str, path: Path, line: int) -> jinja2.Template:
+    import jinja2
+    from jinja2.sandbox import SandboxedEnvironment
+
+    environment = SandboxedEnvironment(
+        undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True, autoescape=False
+    )
+    try:
+        return environment.from_string(source)
+    except jinja2.TemplateSyntaxError as error:
+        raise PromptError(f"template syntax: {error.message}", path=path, line=line + (error.lineno or 0)) from None
+
+
+def check_prompt(prompt: Prompt) -> None:
+    """Render with sample ideas, with and without everything optional; every text must arrive as it is.
+
+    Raises PromptError: an undefined variable, a filter that changes the text, an idea that is not shown.
+    """
+    count = prompt.protocol.ideas_per_instance
+    for rich in (True, False):
+        works = (Work("{{ title }} of a work", "text of <a> work", 1999),) if rich else ()
+        ideas = [ShownIdea(f"title {i}", f"{{{{ text }}}} & <b>{i}</b> \"'", works) for i in range(count)]
+        powers = _SamplePowers(may_tie=rich, may_abstain=rich)
+        messages = prompt.render(ideas, "2020-12-31" if rich else None, powers, instance="(sample)")
+        whole = "\n".join(content for _, content in messages)
+        for idea in ideas:
+            if idea.text not in whole:
+                raise PromptError("does not show the text of every idea as it is", path=prompt.path, hint=_VARIABLES)
+        if explain({}, prompt.schema(powers)) is None:
+            raise PromptError("output accepts an empty object", path=prompt.path)
+
+
+@dataclass(frozen=True, slots=True)
+class _SamplePowers:
+    may_tie: bool = False
+    may_abstain: bool = False
+    score_range: tuple[float, float] | None = None

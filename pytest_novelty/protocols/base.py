@@ -1,0 +1,117 @@
+"""The seam between the run and a protocol: 60 lines that say everything the rest needs to know of one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Protocol as Interface
+
+from pytest_novelty.model import (
+    ABSTAINED,
+    CORRECT,
+    INCOMPLETE,
+    INVALID,
+    SCHEMA_VIOLATION,
+    TIE,
+    UNLABELLED,
+    WRONG,
+    Failure,
+    Json,
+    Verdict,
+    Vote,
+)
+
+
+class Powers(Interface):
+    """What a judge declares of its answers (``judges.base.Traits`` has these)."""
+
+    @property
+    def may_tie(self) -> bool: ...
+    @property
+    def may_abstain(self) -> bool: ...
+    @property
+    def score_range(self) -> tuple[float, float] | None: ...
+
+
+class Protocol(Interface):
+    """The shape of one kind of question."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def ideas_per_instance(self) -> int: ...
+    @property
+    def key(self) -> str:
+        """The key of an answer that carries the verdict."""
+
+    def orders(self, choice: str) -> tuple[str | None, ...]:
+        """The orders asked, for the axis value ``"both"`` or ``"ab"``; ``(None,)`` where there is no order."""
+
+    def shown(self, order: str | None) -> tuple[int, ...]:
+        """Positions of the instance's ideas in the order shown."""
+
+    def gold_labels(self, idea_ids: Sequence[str]) -> tuple[str, ...]:
+        """The labels that gold may name."""
+
+    def answer_schema(self, powers: Powers) -> dict[str, Json]:
+        """JSON Schema of an answer given as a dict."""
+
+    def read(self, value: Mapping[str, Json], powers: Powers) -> Verdict | Failure:
+        """A valid verdict (its label as shown), or why it is none."""
+
+    def label_of(self, verdict: Verdict, shown_ids: Sequence[str]) -> str | None:
+        """The vote's label: positions become ideas."""
+
+    def aggregate(self, votes: Sequence[Vote], idea_ids: Sequence[str], orders: Sequence[str | None]) -> str | None:
+        """The label of an outcome from all its votes."""
+
+
+def violates(message: str, kind: str = "wrong type") -> Failure:
+    return Failure(SCHEMA_VIOLATION, kind, message)
+
+
+def read_number(value: Mapping[str, Json], key: str, limits: tuple[float, float] | None) -> float | None | Failure:
+    """A finite number, None if the key is absent or null, or a Failure."""
+    number = value.get(key)
+    if number is None:
+        return None
+    if isinstance(number, bool) or not isinstance(number, (int, float)):
+        return violates(f"{key} must be a number, not {describe(number)}")
+    try:
+        number = float(number)
+    except OverflowError:
+        return violates(f"{key} is too large for a number", "out of range")
+    if number != number or number in (float("inf"), float("-inf")):
+        return violates(f"{key} must be finite, not {number}", "out of range")
+    if limits is not None and not limits[0] <= number <= limits[1]:
+        return violates(
+            f"{key} {number:g} is outside the declared range {limits[0]:g} to {limits[1]:g}", "out of range"
+        )
+    return number
+
+
+def read_reason(value: Mapping[str, Json]) -> str:
+    """``reason``, else ``reasoning``, if it is a string."""
+    for key in ("reason", "reasoning"):
+        text = value.get(key)
+        if isinstance(text, str):
+            return text
+    return ""
+
+
+def describe(value: Json) -> str:
+    text = repr(value)
+    return f"{type(value).__name__} {text if len(text) <= 60 else text[:60] + '...'}"
+
+
+def without_votes(votes: Sequence[Vote]) -> str:
+    """The label of an outcome to which no vote for a label came: failures weigh more than abstentions."""
+    return ABSTAINED if votes and all(vote.abstained for vote in votes) else INVALID
+
+
+def result_of(label: str | None, gold: str | None) -> str:
+    """What an outcome's label is against the gold label (DESIGN section 5)."""
+    if gold is None or label is None:
+        return UNLABELLED
+    if label in (TIE, ABSTAINED, INCOMPLETE, INVALID):
+        return label
+    return CORRECT if label == gold else WRONG

@@ -1,0 +1,112 @@
+"""From what came of a call to the record that is kept: read, masked, priced."""
+
+from __future__ import annotations
+
+import datetime as dt
+import time
+import traceback
+from dataclasses import replace
+from typing import Any, Final
+
+from pytest_novelty.answers import Reading, read_answer, read_raw
+from pytest_novelty.calls import Call
+from pytest_novelty.masking import make_mask
+from pytest_novelty.model import ERROR, OK, TIMEOUT, Failure, Record
+
+_MAX_MESSAGE: Final = 2000
+
+
+class Recorder:
+    """Makes the record of a call. Safe to use from any thread."""
+
+    def __init__(self, stuck_hint: str = "") -> None:
+        self._mask = make_mask()
+        self._stuck_hint = stuck_hint
+        self._second = 0
+        self._created = ""
+
+    def answered(self, call: Call, answer: Any, latency_s: float) -> Record:
+        """The judge returned ``answer`` after ``latency_s`` seconds. Never raises."""
+        try:
+            reading = read_answer(answer, call.case.protocol, call.case.judge.traits, call.schema)
+        except Exception as error:  # an answer may be any object, with any __eq__ or __repr__
+            return self.failed(call, error, latency_s)
+        return self._record(call, reading, latency_s)
+
+    def failed(self, call: Call, error: BaseException, latency_s: float) -> Record:
+        """The judge raised."""
+        frames = traceback.extract_tb(error.__traceback__)
+        place = f" ({frames[-1].filename}:{frames[-1].lineno})" if frames else ""
+        return self._empty(call, ERROR, "judge raised", f"{type(error).__name__}: {_text_of(error)}{place}", latency_s)
+
+    def timed_out(self, call: Call) -> Record:
+        """The judge did not answer within its timeout."""
+        limit = call.case.judge.traits.timeout_s
+        message = f"no answer within {limit:g} s; the call was given up"
+        if self._stuck_hint:
+            message = f"{message}. {self._stuck_hint}"
+        return self._empty(call, TIMEOUT, "timeout", message, limit)
+
+    def reread(self, call: Call, stored: Record) -> Record:
+        """A stored answer, read again under the present rules and declarations."""
+        reading = read_raw(stored.raw, call.case.protocol, call.case.judge.traits, call.schema)
+        fresh = self._record(call, reading, stored.latency_s)
+        return replace(
+            fresh, created=stored.created, retries=stored.retries, cost_usd=stored.cost_usd, model=stored.model
+        )
+
+    def _record(self, call: Call, reading: Reading, latency_s: float) -> Record:
+        request, case, verdict, extras, mask = call.request, call.case, reading.verdict, reading.extras, self._mask
+        status, kind, message, label, score, abstained, reason = OK, "", mask(extras.note), None, None, False, ""
+        if isinstance(verdict, Failure):
+            status, kind, message = verdict.status, verdict.kind, mask(verdict.message[:_MAX_MESSAGE])
+        else:
+            label = case.protocol.label_of(verdict, call.shown_ids)
+            score, abstained, reason = verdict.score, verdict.abstained, mask(verdict.reason)
+        cost = case.judge.traits.cost_usd_per_call if extras.cost_usd is None else extras.cost_usd
+        return Record(
+            call.key,
+            case.judge.name,
+            case.judge.version,
+            case.suite.name,
+            case.variant.name,
+            case.instance.id,
+            request.order,
+            request.sample,
+            request.seed,
+            status,
+            kind,
+            message,
+            mask(reading.raw),
+            label,
+            score,
+            abstained,
+            reason,
+            extras.retrieved,
+            extras.model,
+            extras.tokens_in,
+            extras.tokens_out,
+            cost,
+            latency_s,
+            0,
+            call.parts,
+            self._now(),
+        )
+
+    def _empty(self, call: Call, status: str, kind: str, message: str, latency_s: float) -> Record:
+        reading = Reading("", Failure(status, kind, message))
+        return replace(self._record(call, reading, latency_s), cost_usd=None)
+
+    def _now(self) -> str:
+        second = int(time.time())
+        if second != self._second:
+            self._created = dt.datetime.fromtimestamp(second, dt.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+            self._second = second
+        return self._created
+
+
+def _text_of(error: BaseException) -> str:
+    try:
+        return str(error)
+    except Exception:
+        return "(its message cannot be shown)"

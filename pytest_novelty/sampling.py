@@ -1,0 +1,36 @@
+"""``--novelty-sample N``: the first N instances of a seeded permutation, interleaved over gold and strata."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+
+from pytest_novelty.digests import derive_seed
+from pytest_novelty.model import Instance, Suite
+
+
+def sample_instances(suite: Suite, size: int | None, seed: int) -> tuple[Instance, ...]:
+    """``size`` instances of ``suite`` (all if None or not fewer). Samples nest: N is part of N + 1, for one seed.
+
+    Within a cell (gold x strata, the cluster left out) the order is a permutation that depends on the ids only; cells take
+    turns in proportion to their size, so that any prefix has about the suite's composition.
+    """
+    if size is None or size >= len(suite.instances):
+        return suite.instances
+    cells: dict[tuple[str, ...], list[Instance]] = defaultdict(list)
+    for instance in suite.instances:
+        cells[_cell(suite, instance)].append(instance)
+    ranked: list[tuple[float, int, Instance]] = []
+    for members in cells.values():
+        members.sort(key=lambda item: derive_seed("sample", seed, item.id))
+        for place, instance in enumerate(members):
+            ranked.append(((place + 0.5) / len(members), derive_seed("turn", seed, instance.id), instance))
+    ranked.sort(key=lambda entry: entry[:2])
+    chosen = {instance.id for _, _, instance in ranked[:size]}
+    return tuple(instance for instance in suite.instances if instance.id in chosen)
+
+
+def _cell(suite: Suite, instance: Instance) -> tuple[str, ...]:
+    """Gold as a position in pairwise (the ids say nothing), and every stratum but the cluster."""
+    ids = [idea.id for idea in instance.ideas]
+    gold = str(ids.index(instance.gold)) if instance.gold in ids and len(ids) > 1 else str(instance.gold)
+    return (gold, *(f"{key}={value}" for key, value in sorted(instance.strata.items()) if key != suite.cluster))

@@ -1,0 +1,249 @@
+"""One SQLite file of records. Every finished call is committed before its case ends; nothing finished is paid for twice.
+
+Two runs or eight workers may share the file. Facts this rests on: a deferred BEGIN that reads first fails in most commits at
+eight writers, so every write is one BEGIN IMMEDIATE without a read; simultaneous first opens fail now and then, so opening
+retries; WAL with synchronous=NORMAL survives kill -9 of the process.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import threading
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict, fields
+from pathlib import Path
+from typing import Any, Final, Protocol
+
+from pytest_novelty.digests import canonical_json
+from pytest_novelty.errors import StoreError
+from pytest_novelty.model import Document, Record
+
+_FORMAT: Final = 1
+_APPLICATION_ID: Final = 0x6E76_6C74  # "nvlt"
+_TIMEOUT_S: Final = 30.0
+_CHECK_UP_TO_BYTES: Final = 64_000_000
+_IN_LIMIT: Final = 500
+
+_COLUMNS: Final = tuple(field.name for field in fields(Record))
+_TYPES: Final = {"sample": "INTEGER", "seed": "INTEGER", "score": "REAL", "abstained": "INTEGER", "tokens_in": "INTEGER",
+                 "tokens_out": "INTEGER", "cost_usd": "REAL", "latency_s": "REAL", "retries": "INTEGER"}  # fmt: skip
+_CREATE: Final = (
+    "CREATE TABLE IF NOT EXISTS records ("
+    + ", ".join(f'"{name}" {_TYPES.get(name, "TEXT")}{" PRIMARY KEY" if name == "key" else ""}' for name in _COLUMNS)
+    + ") WITHOUT ROWID"
+)
+_SLOTS: Final = "CREATE INDEX IF NOT EXISTS slots ON records (suite, instance, judge)"
+_LEDGER: Final = "CREATE TABLE IF NOT EXISTS ledger (run TEXT PRIMARY KEY, budget REAL, spent REAL, reserved REAL)"
+_MEASURED: Final = (
+    "CREATE TABLE IF NOT EXISTS measured (run TEXT, judge TEXT, begun INTEGER, ended INTEGER, told INTEGER, usd REAL, "
+    "PRIMARY KEY (run, judge))"
+)
+_QUOTED: Final = ", ".join(f'"{name}"' for name in _COLUMNS)
+_INSERT: Final = f"INSERT OR REPLACE INTO records ({_QUOTED}) VALUES ({', '.join('?' * len(_COLUMNS))})"
+
+
+class VerdictStore(Protocol):
+    """Where records are kept: in a file, or for a run that keeps nothing in memory."""
+
+    def get(self, keys: Sequence[str]) -> dict[str, Record]:
+        """The records that exist, by key."""
+
+    def put(self, records: Sequence[Record]) -> None:
+        """Keep records; committed on return. A key that exists is replaced."""
+
+    def at_slot(self, judge: str, suite: str, instance: str) -> list[Record]:
+        """All records of one judge for one instance, whatever their key."""
+
+    def close(self) -> None: ...
+
+
+class MemoryStore:
+    """Keeps records as long as the process lives."""
+
+    def __init__(self, records: Iterable[Record] = ()) -> None:
+        self._records = {record.key: record for record in records}
+
+    def get(self, keys: Sequence[str]) -> dict[str, Record]:
+        return {key: self._records[key] for key in keys if key in self._records}
+
+    def put(self, records: Sequence[Record]) -> None:
+        self._records.update((record.key, record) for record in records)
+
+    def at_slot(self, judge: str, suite: str, instance: str) -> list[Record]:
+        return [r for r in self._records.values() if (r.judge, r.suite, r.instance) == (judge, suite, instance)]
+
+    def close(self) -> None:
+        pass
+
+
+class SqliteStore:
+    """The store file. Raises StoreError if the file is no store, is damaged, or cannot be written."""
+
+    def __init__(self, path: Path, *, check: bool = False) -> None:
+        self.path = path
+        self._lock = threading.Lock()
+        self._connection = self._open(check)
+
+    def _open(self, check: bool) -> sqlite3.Connection:
+        try:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise StoreError(f"cannot create its folder: {error.strerror}", path=self.path, hint=_ELSEWHERE) from None
+        deadline = time.monotonic() + _TIMEOUT_S
+        while True:
+            try:
+                return self._prepare(check)
+            except sqlite3.OperationalError as error:
+                if "locked" not in str(error) and "busy" not in str(error):
+                    raise StoreError(f"cannot be opened: {error}", path=self.path, hint=_ELSEWHERE) from None
+                if time.monotonic() > deadline:
+                    raise StoreError(
+                        f"stayed locked for {_TIMEOUT_S:g} s", path=self.path, hint="Is another run stuck?"
+                    ) from None
+                time.sleep(0.05)
+            except sqlite3.DatabaseError as error:
+                raise StoreError(f"is not a verdict store or is damaged: {error}", path=self.path, hint=_KEEP) from None
+
+    def _prepare(self, check: bool) -> sqlite3.Connection:
+        is_new = not self.path.exists() or self.path.stat().st_size == 0
+        connection = sqlite3.connect(self.path, timeout=_TIMEOUT_S, isolation_level=None, check_same_thread=False)
+        try:
+            if not is_new:
+                application = connection.execute("PRAGMA application_id").fetchone()[0]
+                version = connection.execute("PRAGMA user_version").fetchone()[0]
+                tables = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
+                if application != _APPLICATION_ID and tables:
+                    raise StoreError("is a database of another program", path=self.path, hint=_ELSEWHERE)
+                if application == _APPLICATION_ID and version != _FORMAT:
+                    raise StoreError(
+                        f"has store format {version}, this version reads {_FORMAT}", path=self.path, hint=_ELSEWHERE
+                    )
+                if check and self.path.stat().st_size <= _CHECK_UP_TO_BYTES:
+                    found = connection.execute("PRAGMA quick_check(1)").fetchone()[0]
+                    if found != "ok":
+                        raise StoreError(f"is damaged: {found}", path=self.path, hint=_KEEP)
+            connection.execute("PRAGMA journal_mode=WAL")
+            connection.execute("PRAGMA synchronous=NORMAL")
+            connection.execute("BEGIN IMMEDIATE")
+            for statement in (_CREATE, _SLOTS, _LEDGER, _MEASURED):
+                connection.execute(statement)
+            connection.execute(f"PRAGMA application_id={_APPLICATION_ID}")
+            connection.execute(f"PRAGMA user_version={_FORMAT}")
+            connection.execute("COMMIT")
+        except BaseException:
+            connection.close()
+            raise
+        return connection
+
+    def get(self, keys: Sequence[str]) -> dict[str, Record]:
+        found: dict[str, Record] = {}
+        with self._lock:
+            for start in range(0, len(keys), _IN_LIMIT):
+                part = keys[start : start + _IN_LIMIT]
+                query = f"SELECT {_QUOTED} FROM records WHERE key IN ({','.join('?' * len(part))})"
+                for row in self._read(query, part):
+                    record = _from_row(row)
+                    found[record.key] = record
+        return found
+
+    def _read(self, query: str, values: Sequence[Any]) -> list[tuple[Any, ...]]:
+        try:
+            return self._connection.execute(query, values).fetchall()
+        except sqlite3.DatabaseError as error:
+            raise StoreError(f"cannot be read: {error}", path=self.path, hint=_KEEP) from None
+
+    def put(self, records: Sequence[Record]) -> None:
+        rows = [_to_row(record) for record in records]
+        with self._lock, self.transaction() as connection:
+            connection.executemany(_INSERT, rows)
+
+    def transaction(self) -> _Transaction:
+        """BEGIN IMMEDIATE ... COMMIT, or ROLLBACK if the body raises. The caller holds the lock."""
+        return _Transaction(self._connection, self.path)
+
+    def update(self, statement: str, values: Sequence[Any] = ()) -> int:
+        """Run one writing statement in its own transaction; the number of rows it changed."""
+        with self._lock, self.transaction() as connection:
+            return connection.execute(statement, values).rowcount
+
+    def row(self, query: str, values: Sequence[Any] = ()) -> tuple[Any, ...] | None:
+        with self._lock:
+            rows = self._read(query, values)
+        return rows[0] if rows else None
+
+    def at_slot(self, judge: str, suite: str, instance: str) -> list[Record]:
+        query = f"SELECT {_QUOTED} FROM records WHERE suite = ? AND instance = ? AND judge = ?"
+        with self._lock:
+            return [_from_row(row) for row in self._read(query, (suite, instance, judge))]
+
+    def records(self) -> Iterator[Record]:
+        """All records, sorted so that two exports of equal content are equal files."""
+        query = f'SELECT {_QUOTED} FROM records ORDER BY suite, instance, judge, judge_version, variant, "order", sample, key'
+        with self._lock:
+            cursor = self._connection.execute(query)
+            while rows := cursor.fetchmany(1000):
+                yield from map(_from_row, rows)
+
+    def close(self) -> None:
+        with self._lock:
+            self._connection.close()
+
+
+_ELSEWHERE: Final = "Name another file with --novelty-store"
+_KEEP: Final = "It is left as it is: move it away to begin a new one, or restore a copy"
+
+
+class _Transaction:
+    def __init__(self, connection: sqlite3.Connection, path: Path) -> None:
+        self._connection = connection
+        self._path = path
+
+    def __enter__(self) -> sqlite3.Connection:
+        try:
+            self._connection.execute("BEGIN IMMEDIATE")
+        except sqlite3.Error as error:
+            raise StoreError(f"cannot be written: {error}", path=self._path, hint=_KEEP) from None
+        return self._connection
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
+        try:
+            self._connection.execute("COMMIT" if kind is None else "ROLLBACK")
+        except sqlite3.Error as failed:
+            raise StoreError(f"cannot be written: {failed}", path=self._path, hint=_KEEP) from None
+        if isinstance(error, sqlite3.Error):
+            raise StoreError(f"cannot be written: {error}", path=self._path, hint=_KEEP) from None
+
+
+def _to_row(record: Record) -> tuple[Any, ...]:
+    return tuple(_plain(getattr(record, name)) for name in _COLUMNS)
+
+
+def _plain(value: Any) -> Any:
+    """What SQLite can hold: lone surrogates become escapes (answers are ASCII JSON already)."""
+    if isinstance(value, str):
+        return value if value.isascii() else value.encode("utf-8", "backslashreplace").decode("utf-8")
+    if isinstance(value, tuple):
+        return canonical_json([asdict(document) for document in value])
+    return value
+
+
+def _from_row(row: tuple[Any, ...]) -> Record:
+    values = dict(zip(_COLUMNS, row, strict=True))
+    values["abstained"] = bool(values["abstained"])
+    if values["retrieved"] is not None:
+        values["retrieved"] = tuple(Document(**item) for item in json.loads(values["retrieved"]))
+    return Record(**values)
+
+
+def record_to_dict(record: Record) -> dict[str, Any]:
+    """A record as one line of an export."""
+    return asdict(record)
+
+
+def record_from_dict(row: dict[str, Any]) -> Record:
+    values = dict(row)
+    if values.get("retrieved") is not None:
+        values["retrieved"] = tuple(Document(**item) for item in values["retrieved"])
+    return Record(**values)
