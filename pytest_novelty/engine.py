@@ -29,7 +29,7 @@ from pytest_novelty.model import ERROR, OK, TIMEOUT, Record
 from pytest_novelty.recording import Recorder
 from pytest_novelty.store import VerdictStore
 
-_NOT_REUSED: Final = (ERROR, TIMEOUT)
+NOT_REUSED: Final = (ERROR, TIMEOUT)
 """A call that failed in transport is asked again by the next run; an answer that cannot be read was still an answer."""
 
 _INSTANT_S: Final = 0.0005
@@ -40,11 +40,12 @@ _TICK_S: Final = 0.05
 
 @dataclass
 class Ticket:
-    """The calls of one case on their way. ``records`` are in the order of ``calls``; None while missing."""
+    """The calls of one case on their way. ``records`` are in the order of ``calls``, None while missing;
+    ``reused`` are the indices of those that the store had."""
 
     calls: Sequence[Call]
     records: list[Record | None] = field(default_factory=list)
-    reused: int = 0
+    reused: set[int] = field(default_factory=set)
     missing: list[Call] = field(default_factory=list)
     pending: int = 0
     stopped: bool = False
@@ -119,9 +120,9 @@ class Engine:
         for ticket in tickets:
             for index, call in enumerate(ticket.calls):
                 record = stored.get(call.key)
-                if record is not None and record.status not in _NOT_REUSED:
+                if record is not None and record.status not in NOT_REUSED:
                     ticket.records[index] = self._recorder.reread(call, record)
-                    ticket.reused += 1
+                    ticket.reused.add(index)
                 elif self._offline:
                     ticket.missing.append(call)
                 else:

@@ -13,12 +13,13 @@ import threading
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, fields
+from operator import attrgetter
 from pathlib import Path
 from typing import Any, Final, Protocol
 
 from pytest_novelty.digests import canonical_json
 from pytest_novelty.errors import StoreError
-from pytest_novelty.model import Document, Record
+from pytest_novelty.model import ERROR, OK, TIMEOUT, Document, Record
 
 _FORMAT: Final = 1
 _APPLICATION_ID: Final = 0x6E76_6C74  # "nvlt"
@@ -32,14 +33,16 @@ _TYPES: Final = {"sample": "INTEGER", "seed": "INTEGER", "score": "REAL", "absta
 _CREATE: Final = (
     "CREATE TABLE IF NOT EXISTS records ("
     + ", ".join(f'"{name}" {_TYPES.get(name, "TEXT")}{" PRIMARY KEY" if name == "key" else ""}' for name in _COLUMNS)
-    + ") WITHOUT ROWID"
+    + ")"
 )
-_SLOTS: Final = "CREATE INDEX IF NOT EXISTS slots ON records (suite, instance, judge)"
+_SLOT_INDEX: Final = "CREATE INDEX IF NOT EXISTS slots ON records (suite, instance, judge)"
 _LEDGER: Final = "CREATE TABLE IF NOT EXISTS ledger (run TEXT PRIMARY KEY, budget REAL, spent REAL, reserved REAL)"
 _MEASURED: Final = (
     "CREATE TABLE IF NOT EXISTS measured (run TEXT, judge TEXT, begun INTEGER, ended INTEGER, told INTEGER, usd REAL, "
     "PRIMARY KEY (run, judge))"
 )
+_VALUES: Final = attrgetter(*_COLUMNS)
+_TEXTS: Final = attrgetter("message", "reason", "instance", "suite", "variant", "judge_version")
 _QUOTED: Final = ", ".join(f'"{name}"' for name in _COLUMNS)
 _INSERT: Final = f"INSERT OR REPLACE INTO records ({_QUOTED}) VALUES ({', '.join('?' * len(_COLUMNS))})"
 
@@ -55,6 +58,9 @@ class VerdictStore(Protocol):
 
     def at_slot(self, judge: str, suite: str, instance: str) -> list[Record]:
         """All records of one judge for one instance, whatever their key."""
+
+    def means(self, judge: str, version: str) -> tuple[float | None, float | None, int]:
+        """(mean cost in USD, mean seconds, calls) of a judge's priced and valid calls; None where there are none."""
 
     def close(self) -> None: ...
 
@@ -74,6 +80,12 @@ class MemoryStore:
     def at_slot(self, judge: str, suite: str, instance: str) -> list[Record]:
         return [r for r in self._records.values() if (r.judge, r.suite, r.instance) == (judge, suite, instance)]
 
+    def means(self, judge: str, version: str) -> tuple[float | None, float | None, int]:
+        own = [r for r in self._records.values() if (r.judge, r.judge_version, r.status) == (judge, version, OK)]
+        costs = [record.cost_usd for record in own if record.cost_usd is not None]
+        seconds = sum(record.latency_s for record in own) / len(own) if own else None
+        return sum(costs) / len(costs) if costs else None, seconds, len(costs)
+
     def close(self) -> None:
         pass
 
@@ -85,6 +97,10 @@ class SqliteStore:
         self.path = path
         self._lock = threading.Lock()
         self._connection = self._open(check)
+        self._read_lock = threading.Lock()
+        # A second connection: in WAL mode a reader does not wait for the writer of its own process.
+        self._reader = sqlite3.connect(path, timeout=_TIMEOUT_S, isolation_level=None, check_same_thread=False)
+        self._slots_indexed = False
 
     def _open(self, check: bool) -> sqlite3.Connection:
         try:
@@ -126,8 +142,9 @@ class SqliteStore:
                         raise StoreError(f"is damaged: {found}", path=self.path, hint=_KEEP)
             connection.execute("PRAGMA journal_mode=WAL")
             connection.execute("PRAGMA synchronous=NORMAL")
+            connection.execute("PRAGMA wal_autocheckpoint=4000")
             connection.execute("BEGIN IMMEDIATE")
-            for statement in (_CREATE, _SLOTS, _LEDGER, _MEASURED):
+            for statement in (_CREATE, _LEDGER, _MEASURED):
                 connection.execute(statement)
             connection.execute(f"PRAGMA application_id={_APPLICATION_ID}")
             connection.execute(f"PRAGMA user_version={_FORMAT}")
@@ -139,7 +156,7 @@ class SqliteStore:
 
     def get(self, keys: Sequence[str]) -> dict[str, Record]:
         found: dict[str, Record] = {}
-        with self._lock:
+        with self._read_lock:
             for start in range(0, len(keys), _IN_LIMIT):
                 part = keys[start : start + _IN_LIMIT]
                 query = f"SELECT {_QUOTED} FROM records WHERE key IN ({','.join('?' * len(part))})"
@@ -150,7 +167,7 @@ class SqliteStore:
 
     def _read(self, query: str, values: Sequence[Any]) -> list[tuple[Any, ...]]:
         try:
-            return self._connection.execute(query, values).fetchall()
+            return self._reader.execute(query, values).fetchall()
         except sqlite3.DatabaseError as error:
             raise StoreError(f"cannot be read: {error}", path=self.path, hint=_KEEP) from None
 
@@ -169,25 +186,40 @@ class SqliteStore:
             return connection.execute(statement, values).rowcount
 
     def row(self, query: str, values: Sequence[Any] = ()) -> tuple[Any, ...] | None:
-        with self._lock:
+        with self._read_lock:
             rows = self._read(query, values)
         return rows[0] if rows else None
 
     def at_slot(self, judge: str, suite: str, instance: str) -> list[Record]:
+        if not self._slots_indexed:  # only explaining a miss needs it, so runs do not pay for keeping it
+            self.update(_SLOT_INDEX)
+            self._slots_indexed = True
         query = f"SELECT {_QUOTED} FROM records WHERE suite = ? AND instance = ? AND judge = ?"
-        with self._lock:
+        with self._read_lock:
             return [_from_row(row) for row in self._read(query, (suite, instance, judge))]
+
+    def means(self, judge: str, version: str) -> tuple[float | None, float | None, int]:
+        query = "SELECT avg(cost_usd), avg(latency_s), count(cost_usd) FROM records WHERE judge = ? AND judge_version = ? AND status = ?"
+        cost, seconds, count = self.row(query, (judge, version, OK)) or (None, None, 0)
+        return cost, seconds, count
+
+    def count(self, suite: str, judge: str, version: str) -> int:
+        """Reusable records of one judge version on one suite."""
+        query = "SELECT count(*) FROM records WHERE suite = ? AND judge = ? AND judge_version = ? AND status NOT IN (?, ?)"
+        row = self.row(query, (suite, judge, version, ERROR, TIMEOUT))
+        return int(row[0]) if row else 0
 
     def records(self) -> Iterator[Record]:
         """All records, sorted so that two exports of equal content are equal files."""
         query = f'SELECT {_QUOTED} FROM records ORDER BY suite, instance, judge, judge_version, variant, "order", sample, key'
-        with self._lock:
-            cursor = self._connection.execute(query)
+        with self._read_lock:
+            cursor = self._reader.execute(query)
             while rows := cursor.fetchmany(1000):
                 yield from map(_from_row, rows)
 
     def close(self) -> None:
-        with self._lock:
+        with self._lock, self._read_lock:
+            self._reader.close()
             self._connection.close()
 
 
@@ -217,13 +249,17 @@ class _Transaction:
 
 
 def _to_row(record: Record) -> tuple[Any, ...]:
-    return tuple(_plain(getattr(record, name)) for name in _COLUMNS)
+    """What SQLite can hold. Nearly every record can be passed as it is; ``raw`` is ASCII JSON already."""
+    row: tuple[Any, ...] = _VALUES(record)
+    if record.retrieved is None and all(map(str.isascii, _TEXTS(record))) and (record.model or "").isascii():
+        return row
+    return tuple(map(_plain, row))
 
 
 def _plain(value: Any) -> Any:
-    """What SQLite can hold: lone surrogates become escapes (answers are ASCII JSON already)."""
+    """Lone surrogates become escapes, documents become JSON."""
     if isinstance(value, str):
-        return value if value.isascii() else value.encode("utf-8", "backslashreplace").decode("utf-8")
+        return value.encode("utf-8", "backslashreplace").decode("utf-8")
     if isinstance(value, tuple):
         return canonical_json([asdict(document) for document in value])
     return value

@@ -42,7 +42,8 @@ def test_can_pass_agrees_with_the_smallest_n(threshold: float) -> None:
 def test_clusters_cost_size() -> None:
     assert can_pass_share("<=", 0.10, 36)
     assert not can_pass_share("<=", 0.10, 36, clusters_count=12)
-    assert can_pass_share("<=", 0.10, 46, clusters_count=12)
+    assert not can_pass_share("<=", 0.10, 500, clusters_count=12)
+    assert can_pass_share("<=", 0.10, 80, clusters_count=40)
     assert not can_pass_share("<=", 0.5, 1_000, clusters_count=1)
 
 

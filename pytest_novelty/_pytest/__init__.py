@@ -1,0 +1,1 @@
+"""The pytest shell: thin hooks around the plain objects of the packages above."""

@@ -1,0 +1,58 @@
+"""Gates as test reports: they show as FAILED lines, in JUnit, in ``-rA`` and in the exit status, like any test."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import pytest
+
+from pytest_novelty._pytest.session import NoveltySession
+from pytest_novelty.gates import FAIL, INCONCLUSIVE, PASS, GateResult
+
+_PHASES: Final = ("setup", "call", "teardown")
+
+
+def emit_gates(session: NoveltySession) -> None:
+    """One synthetic setup, call and teardown report a gate."""
+    report = session.report
+    if report is None:
+        return
+    hook = session.config.hook
+    policy = session.plan.settings.inconclusive
+    for nodeid, result in zip(session.gate_ids(report), report.gates, strict=True):
+        path, _, name = nodeid.partition("::")
+        location = (path, None, name)
+        outcome = _outcome(result, policy)
+        hook.pytest_runtest_logstart(nodeid=nodeid, location=location)
+        for when in _PHASES:
+            hook.pytest_runtest_logreport(report=_phase(nodeid, location, when, outcome, result.message))
+        hook.pytest_runtest_logfinish(nodeid=nodeid, location=location)
+
+
+def _outcome(result: GateResult, policy: str) -> str:
+    if result.decision == PASS:
+        return "passed"
+    if result.decision == FAIL or (result.decision == INCONCLUSIVE and policy == "fail"):
+        return "failed"
+    return "skipped"
+
+
+def _phase(
+    nodeid: str, location: tuple[str, int | None, str], when: str, outcome: str, message: str
+) -> pytest.TestReport:
+    longrepr: str | tuple[str, int, str] | None = None
+    if when != "call":
+        outcome = "passed"
+    elif outcome == "skipped":
+        longrepr = (location[0], 0, f"Skipped: {message}")
+    elif outcome == "failed":
+        longrepr = message
+    return pytest.TestReport(
+        nodeid=nodeid,
+        location=location,
+        keywords={},
+        outcome=outcome,  # type: ignore[arg-type]
+        longrepr=longrepr,
+        when=when,  # type: ignore[arg-type]
+        duration=0.0,
+    )

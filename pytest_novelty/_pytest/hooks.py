@@ -1,0 +1,230 @@
+"""The hooks of an active run. Each hands over to the session at once."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Generator, Hashable, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+
+from pytest_novelty._pytest.gate_reports import emit_gates
+from pytest_novelty._pytest.ids import VIRTUAL, case_ids
+from pytest_novelty._pytest.marks import suites_of
+from pytest_novelty._pytest.session import ATTRIBUTE, MODULE, NoveltySession, attach, group_cases
+from pytest_novelty.errors import NoveltyError
+
+_PROGRESS_EVERY_S: Final = 20.0
+
+
+class SuitesModule(pytest.Module):
+    """The shipped module under its virtual name, with its one test whatever ``python_functions`` says."""
+
+    def funcnamefilter(self, name: str) -> bool:
+        return name == "test_novelty"
+
+    def _getobj(self) -> Any:
+        from pytest_novelty.conformance import test_suites
+
+        return test_suites
+
+
+class ActiveHooks:
+    """Registered as a plugin when ``--novelty-judge`` is given."""
+
+    def __init__(self, config: pytest.Config) -> None:
+        self.session = NoveltySession(config)
+        self.config = config
+        self._adjusted: int | None = None
+        self._last_line = time.monotonic()
+        self._interrupted = False
+        self.session.tick = self._tick  # type: ignore[method-assign]
+
+    # --- start and collection -------------------------------------------------------------------------------
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_sessionstart(self, session: pytest.Session) -> Generator[None, None, None]:
+        self.session.start()
+        yield
+
+    def pytest_report_header(self) -> list[str]:
+        from pytest_novelty.reports.terminal import header_lines
+
+        return header_lines(self.session)
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_collection(self) -> None:
+        if not _distributes(self.config):
+            self.session.replace_arguments()
+
+    def pytest_pycollect_makemodule(self, module_path: Path, parent: pytest.Collector) -> pytest.Module | None:
+        if module_path != MODULE:
+            return None
+        module: pytest.Module = SuitesModule.from_parent(parent, path=module_path, nodeid=VIRTUAL)
+        return module
+
+    def pytest_generate_tests(self, metafunc: pytest.Metafunc) -> None:
+        try:
+            suites = suites_of(metafunc)
+            if suites is False:
+                return
+            cases = self.session.cases_for(None if suites is True else suites)
+        except NoveltyError as error:
+            raise pytest.Collector.CollectError(f"pytest-novelty: {error}") from None
+        numbers, ids = self.session.register(cases)
+        metafunc.parametrize("novelty_case", numbers, ids=ids, indirect=True)
+
+    def pytest_collection_finish(self, session: pytest.Session) -> None:
+        self.session.expect(session.items)
+
+    # --- running --------------------------------------------------------------------------------------------
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtestloop(self, session: pytest.Session) -> Generator[None, object, object]:
+        if self.session.plan.settings.dry_run:
+            from pytest_novelty._pytest.dry_run import show_dry_run
+
+            yield from _without_tests(session)
+            show_dry_run(self.session)
+            return True
+        try:
+            result = yield
+        except (session.Interrupted, session.Failed) as stop:  # -x, --maxfail, and what xdist makes of them
+            self._conclude(session, f"stopped: {stop}")
+            raise
+        except KeyboardInterrupt:
+            self._interrupted = True
+            self._conclude(session, "interrupted")
+            raise
+        if not session.config.option.collectonly:
+            self._conclude(session, "")
+        return result
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_protocol(self, item: pytest.Item, nextitem: pytest.Item | None) -> None:
+        self.session.expect_next(item, nextitem)
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_makereport(self, item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+        report = yield
+        attach(item, report)
+        return report
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        if self.session.is_worker:
+            return
+        self._count_gates(report)
+        text = getattr(report, ATTRIBUTE, None)
+        if isinstance(text, str) and report.when == "call":
+            value = json.loads(text)
+            report.novelty_letter = value["is"]  # type: ignore[attr-defined]
+            self.session.receive(value)
+
+    def _count_gates(self, report: pytest.TestReport) -> None:
+        """Gates are reported at the end: count them in, or the progress figure would pass 100 %."""
+        session = self.config.pluginmanager.get_plugin("session")
+        running = session if session is not None else self._pytest_session
+        if running is not None and running.testscollected != self._adjusted:
+            running.testscollected += self.session.gate_count()
+            self._adjusted = running.testscollected
+
+    _pytest_session: pytest.Session | None = None
+
+    def pytest_report_teststatus(self, report: pytest.TestReport) -> tuple[str, str, str] | None:
+        letter = getattr(report, "novelty_letter", None)
+        if report.when != "call" or letter not in _SHOWN:
+            return None
+        short, word = _SHOWN[letter]
+        if report.passed:
+            return "passed", short, word
+        return ("failed", short, word) if report.failed and letter == "i" else None
+
+    # --- end ------------------------------------------------------------------------------------------------
+
+    def _conclude(self, session: pytest.Session, unenforced: str) -> None:
+        if self.session.is_worker:
+            return
+        self.session.close()
+        if not self.session.results:
+            return
+        self.session.conclude(unenforced or ("deselected" if self._deselected else ""))
+        if not self._interrupted:
+            emit_gates(self.session)
+
+    _deselected = False
+
+    def pytest_deselected(self, items: Sequence[pytest.Item]) -> None:
+        self._deselected = self._deselected or bool(items)
+
+    def pytest_sessionfinish(self) -> None:
+        self.session.close()
+
+    def pytest_terminal_summary(self, terminalreporter: Any) -> None:
+        from pytest_novelty.reports.terminal import write_summary
+
+        write_summary(self.session, terminalreporter)
+
+    def pytest_unconfigure(self) -> None:
+        self.session.close()
+
+    def _tick(self) -> None:
+        """A line now and then while a long case is waited for."""
+        from pytest_novelty.reports.terminal import progress_line
+
+        reporter = self.config.pluginmanager.get_plugin("terminalreporter")
+        if reporter is not None and time.monotonic() - self._last_line > _PROGRESS_EVERY_S:
+            self._last_line = time.monotonic()
+            reporter.ensure_newline()
+            reporter.write_line(progress_line(self.session))
+
+    # --- xdist ----------------------------------------------------------------------------------------------
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_configure_node(self, node: Any) -> None:
+        specs = len(node.nodemanager.specs)
+        given = self.config.pluginmanager.get_plugin("dsession")
+        self._nodes = getattr(self, "_nodes", 0) + 1
+        node.workerinput[ATTRIBUTE] = {
+            "run": self.session.run_id,
+            "workers": specs,
+            "slot": self._nodes - 1 if self._nodes <= specs else None,
+            "slices": self._slices() and given is not None,
+            "only_suites": self.session.only_suites,
+        }
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_xdist_make_scheduler(self, config: pytest.Config, log: Any) -> Any:
+        if not self._slices():
+            return None
+        from pytest_novelty._pytest.distribution import SliceScheduling
+
+        return SliceScheduling(config, log, self._groups)
+
+    def _slices(self) -> bool:
+        return self.session.only_suites and self.config.getoption("dist", "no") == "load"
+
+    def _groups(self, collection: Sequence[str]) -> list[Hashable]:
+        """The instance of every collected id; ids are made from the plan, which workers and controller share."""
+        cases = list(self.session.plan.cases())
+        known = dict(zip(case_ids(cases), group_cases(cases), strict=True))
+        return [known.get(nodeid.partition("[")[2].removesuffix("]"), nodeid) for nodeid in collection]
+
+
+_SHOWN: Final = {"w": ("w", "WRONG"), "t": ("t", "TIE"), "i": ("i", "INVALID"), "a": ("a", "ABSTAINED")}
+
+
+def _distributes(config: pytest.Config) -> bool:
+    """This is the controller of a distributed run, which collects nothing itself."""
+    return not hasattr(config, "workerinput") and config.pluginmanager.get_plugin("dsession") is not None
+
+
+def _without_tests(session: pytest.Session) -> Generator[None, object, object]:
+    """Let the loop come round without running anything."""
+    session.config.option.collectonly, before = True, session.config.option.collectonly
+    try:
+        return (yield)
+    finally:
+        session.config.option.collectonly = before

@@ -1,0 +1,171 @@
+"""Every option once: its flag, its ini key, its help; and their resolution into one Settings object."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import pytest
+
+if TYPE_CHECKING:
+    from pytest_novelty.settings import Settings
+
+JUDGE_DEST: Final = "novelty_judge"
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """``kind``: text, flag or list (repeatable; in ini one a line). The ini key is the flag with underscores."""
+
+    flag: str
+    help: str
+    metavar: str = ""
+    kind: str = "text"
+    ini: bool = True
+
+    @property
+    def dest(self) -> str:
+        return self.flag.removeprefix("--").replace("-", "_")
+
+
+OPTIONS: Final = (
+    Option("--novelty-judge", "The judge to test: a registered name, lexical, chance, module:attribute or replay:FILE. Repeat it to "
+           "compare judges. Without it the plugin does nothing.", "NAME", "list", ini=False),
+    Option("--novelty-suite", "Suite to run: a name or a path (a suite, an ideas.jsonl, a folder of texts). Default: the embedded "
+           "suites.", "NAME|PATH", "list"),
+    Option("--novelty-variant", "Variant to run beside the reference, or all.", "NAME", "list"),
+    Option("--novelty-votes", "Votes per order. Default: as the suite says (3).", "K"),
+    Option("--novelty-orders", "both or ab: show pairs in both orders, or only as they are. Default: as the suite says (both).",
+           "both|ab"),
+    Option("--novelty-sample", "Judge only so many instances of each suite, chosen by the seed; samples nest, gates count.", "N"),
+    Option("--novelty-gate", "A gate, such as 'strict_accuracy>=0.80' or 'abs(position_bias)<=0.10', beside the suite's own.",
+           "GATE", "list"),
+    Option("--novelty-decide", "interval (default): a gate passes or fails only if the 95 %% interval lies wholly on one side; point: "
+           "by the value alone.", "interval|point"),
+    Option("--novelty-inconclusive", "What an inconclusive gate does: warn (default; shown as skipped) or fail.", "warn|fail"),
+    Option("--novelty-failures", "What an instance without a valid verdict counts as: wrong (default), drop or tie.",
+           "wrong|drop|tie"),
+    Option("--novelty-strict", "Wrong verdicts and ties fail their case.", kind="flag"),
+    Option("--novelty-threshold", "For judges that only score: the mean score from which an idea counts as novel, or cv.", "X|cv"),
+    Option("--novelty-report", "Write the report to this file; the suffix chooses the format (.json).", "PATH", "list"),
+    Option("--novelty-dry-run", "Show what would be asked, what is stored and what it would cost; ask nothing.", kind="flag",
+           ini=False),
+    Option("--novelty-budget", "Stop before the next call would bring the run's cost above this.", "USD"),
+    Option("--novelty-concurrency", "Calls in flight at once, over all workers (16).", "N"),
+    Option("--novelty-store", "The file that keeps all verdicts (.novelty/verdicts.sqlite below the rootdir).", "PATH"),
+    Option("--novelty-offline", "Answer from the store only; a verdict that is not there is an error.", kind="flag"),
+    Option("--novelty-missing", "What a missing verdict does when offline: fail (default) or warn (the case is skipped).",
+           "fail|warn"),
+    Option("--novelty-refresh", "Ask again although the store has an answer, and replace it.", kind="flag"),
+    Option("--novelty-seed", "Seed of the votes, samples and resamples (0).", "N"),
+)  # fmt: skip
+
+
+def add_options(parser: pytest.Parser) -> None:
+    group = parser.getgroup("novelty", "pytest-novelty: test a novelty judge")
+    for option in OPTIONS:
+        if option.kind == "flag":
+            group.addoption(option.flag, action="store_true", default=None, help=option.help)
+        elif option.kind == "list":
+            group.addoption(option.flag, action="append", default=None, metavar=option.metavar, help=option.help)
+        else:
+            group.addoption(option.flag, default=None, metavar=option.metavar, help=option.help)
+        if option.ini:
+            types = {"flag": "bool", "list": "linelist", "text": "string"}
+            parser.addini(option.dest, option.help.replace("%%", "%"), type=types[option.kind], default=None)  # type: ignore[arg-type]
+
+
+def is_active(config: pytest.Config) -> bool:
+    return bool(config.getoption(JUDGE_DEST, None))
+
+
+class _Given:
+    """The values given, command line over ini, and where each came from (for errors)."""
+
+    def __init__(self, config: pytest.Config) -> None:
+        self._config = config
+
+    def get(self, flag: str) -> tuple[Any, str, bool]:
+        """(value or None, name for an error, whether it came from an ini file)."""
+        dest = flag.removeprefix("--").replace("-", "_")
+        value = self._config.getoption(dest, None)
+        if value is not None:
+            return value, flag, False
+        option = next(item for item in OPTIONS if item.flag == flag)
+        value = self._config.getini(dest) if option.ini else None
+        return (None if value in (None, "", []) else value), f"{dest} in {self._config.inipath or 'the ini file'}", True
+
+
+def read_settings(config: pytest.Config, extra_gates: Sequence[str] = ()) -> Settings:
+    """Resolve all options. Raises SettingsError that names the option or ini key with the wrong value."""
+    from pytest_novelty.settings import (
+        DEFAULT_STORE,
+        Settings,
+        read_choice,
+        read_count,
+        read_dollars,
+        read_report,
+        read_sample,
+        read_threshold,
+    )
+
+    given = _Given(config)
+    base = config.invocation_params.dir
+
+    def choice(flag: str, *choices: str) -> str | None:
+        value, name, _ = given.get(flag)
+        return None if value is None else read_choice(name, value, choices)
+
+    def count(flag: str, lowest: int = 1, highest: int = 1_000_000) -> int | None:
+        value, name, _ = given.get(flag)
+        return None if value is None else read_count(name, value, lowest, highest)
+
+    def texts(flag: str) -> tuple[str, ...]:
+        value, _, _ = given.get(flag)
+        return tuple(dict.fromkeys(value or ()))
+
+    def flag(name: str) -> bool:
+        return bool(given.get(name)[0])
+
+    sample, sample_name, _ = given.get("--novelty-sample")
+    budget, budget_name, _ = given.get("--novelty-budget")
+    threshold, threshold_name, _ = given.get("--novelty-threshold")
+    store, _, _ = given.get("--novelty-store")
+    reports, reports_name, reports_from_ini = given.get("--novelty-report")
+    report_base = config.rootpath if reports_from_ini else base
+    return Settings(
+        judges=texts("--novelty-judge"),
+        base=base,
+        suites=_suites(config, given),
+        variants=texts("--novelty-variant"),
+        votes=count("--novelty-votes", highest=100),
+        orders=choice("--novelty-orders", "both", "ab"),
+        concurrency=count("--novelty-concurrency", highest=4096) or 16,
+        gates=tuple(dict.fromkeys((*extra_gates, *texts("--novelty-gate")))),
+        decide=choice("--novelty-decide", "interval", "point") or "interval",
+        inconclusive=choice("--novelty-inconclusive", "warn", "fail") or "warn",
+        failures=choice("--novelty-failures", "wrong", "drop", "tie") or "wrong",
+        strict=flag("--novelty-strict"),
+        reports=tuple(read_report(reports_name, path, report_base) for path in dict.fromkeys(reports or ())),
+        dry_run=flag("--novelty-dry-run"),
+        sample=None if sample is None else read_sample(sample_name, sample),
+        threshold=None if threshold is None else read_threshold(threshold_name, threshold),
+        budget_usd=None if budget is None else read_dollars(budget_name, budget),
+        store=config.rootpath / (store or DEFAULT_STORE),
+        offline=flag("--novelty-offline"),
+        missing=choice("--novelty-missing", "fail", "warn") or "fail",
+        refresh=flag("--novelty-refresh"),
+        seed=count("--novelty-seed", 0, 2**32 - 1) or 0,
+    )
+
+
+def _suites(config: pytest.Config, given: _Given) -> tuple[str, ...]:
+    """Suites as named; a path of an ini file is relative to that file."""
+    value, _, from_ini = given.get("--novelty-suite")
+    names = dict.fromkeys(value or ())
+    folder = config.inipath.parent if from_ini and config.inipath else None
+    if folder is None:
+        return tuple(names)
+    return tuple(str(folder / name) if Path(folder / name).exists() else name for name in names)

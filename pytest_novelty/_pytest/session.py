@@ -1,0 +1,329 @@
+"""A run under pytest: the plan, the runner, the results, and what each hook does with them.
+
+The controller (or the only process) resolves everything once, collects results from reports, decides gates and prints. Workers
+resolve the same plan and judge. Nothing here knows a formula.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Hashable, Iterable, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+
+from pytest_novelty._pytest.cases import NoveltyCase, letter_of
+from pytest_novelty._pytest.ids import VIRTUAL, case_ids, gate_id, slug
+from pytest_novelty._pytest.options import read_settings
+from pytest_novelty._pytest.slices import cut
+from pytest_novelty.budget import Ledger, SharedLedger
+from pytest_novelty.calls import Case
+from pytest_novelty.digests import canonical_json
+from pytest_novelty.errors import (
+    BudgetReached,
+    MissingVerdictError,
+    NoveltyError,
+    SettingsError,
+    StoreError,
+)
+from pytest_novelty.model import Outcome, Record
+from pytest_novelty.outcomes import CaseResult, from_wire, to_wire
+from pytest_novelty.plan import Plan, make_plan
+from pytest_novelty.results import Report, make_report
+from pytest_novelty.runner import Runner
+from pytest_novelty.store import SqliteStore
+
+ATTRIBUTE: Final = "novelty"
+"""The one attribute that travels on call-phase reports: a JSON text."""
+
+MODULE: Final = Path(__file__).parents[1] / "conformance" / "test_suites.py"
+
+_WIRE: Final = pytest.StashKey[str]()
+
+
+class NoveltySession:
+    """What an active run knows. Made in ``pytest_configure``; ``start`` resolves names."""
+
+    def __init__(self, config: pytest.Config) -> None:
+        self.config = config
+        worker: dict[str, Any] | None = getattr(config, "workerinput", None)
+        self.is_worker = worker is not None
+        told = (worker or {}).get(ATTRIBUTE) or {}
+        self.run_id: str = told.get("run") or uuid.uuid4().hex
+        self.workers: int = told.get("workers", 1)
+        self.slot: int | None = told.get("slot")
+        self.slices: bool = told.get("slices", False)
+        self.only_suites: bool = told.get("only_suites", False)
+        self.cases: list[Case] = []
+        self.references: dict[str, list[Any]] = {}
+        self.results: dict[tuple[str, str, str, str], CaseResult] = {}
+        self.report: Report | None = None
+        self.notes: list[str] = []
+        self.plan: Plan
+        self._store: SqliteStore | None = None
+        self._runner: Runner | None = None
+        self._ahead: Sequence[Case] = ()
+        self._sliced_ahead = False
+        self._known_references: set[str] = set()
+
+    # --- start ----------------------------------------------------------------------------------------------
+
+    def start(self) -> None:
+        """Resolve options, judges and suites; create the store. Raises pytest.UsageError with the reason."""
+        try:
+            self._start()
+        except NoveltyError as error:
+            raise pytest.UsageError(f"pytest-novelty: {error}") from None
+
+    def _start(self) -> None:
+        config = self.config
+        if getattr(config.option, "dist", "no") == "each":
+            raise SettingsError("--dist each would judge every instance once per worker", hint="Use --dist load")
+        extra = [gate for gates in config.hook.pytest_novelty_gates() for gate in gates]
+        settings = read_settings(config, extra)
+        given, named = self._read_arguments()
+        self.only_suites = self.only_suites or not given
+        judges = _merge("judge", config.hook.pytest_novelty_judges())
+        suites = {
+            name: settings.base / path
+            for name, path in _merge("suite", config.hook.pytest_novelty_suites()).items()
+        }
+        self.plan = make_plan(
+            settings, judges, suites, with_suites=self.only_suites or named, also=f"conftests read: {_conftests(config)}"
+        )
+        if not self.is_worker and not settings.dry_run:
+            SqliteStore(settings.store, check=True).close()
+
+    def _read_arguments(self) -> tuple[bool, bool]:
+        """(paths beside the virtual file were given, the virtual file was named)."""
+        config = self.config
+        if config.args_source is not pytest.Config.ArgsSource.ARGS:
+            return False, False
+        virtual = [arg for arg in config.args if _is_virtual(arg)]
+        return len(virtual) < len(config.args), bool(virtual)
+
+    @property
+    def strict(self) -> bool:
+        return self.plan.settings.strict
+
+    # --- collection -----------------------------------------------------------------------------------------
+
+    def replace_arguments(self) -> None:
+        """Put the shipped module in the place of the virtual file, or of everything if no path was given."""
+        config = self.config
+        if self.only_suites and config.args_source is not pytest.Config.ArgsSource.ARGS:
+            config.args = [str(MODULE)]
+            return
+        config.args = list(dict.fromkeys(self._real_argument(arg) for arg in config.args))
+
+    def _real_argument(self, arg: str) -> str:
+        if not _is_virtual(arg):
+            return arg
+        path, separator, rest = arg.partition("::")
+        if path.startswith(f"{VIRTUAL}/"):  # a gate: it rests on its whole suite
+            wanted = path.removeprefix(f"{VIRTUAL}/")
+            kept = {name: planned for name, planned in self.plan.suites.items() if slug(name) == wanted}
+            if not kept:
+                known = ", ".join(self.plan.suites)
+                raise pytest.UsageError(f"pytest-novelty: {arg}: no suite {wanted!r} in this run (it has {known})")
+            self.plan.suites = kept
+            return str(MODULE)
+        return f"{MODULE}{separator}{rest}"
+
+    def cases_for(self, suites: Iterable[tuple[str, Sequence[str] | None]] | None) -> list[Case]:
+        """The cases of a test: of the suites that its marks name, else of all suites of the options."""
+        if suites is None:
+            if not self.plan.suites:
+                for name in self.plan.settings.suites:
+                    self._add(name, None)
+            if not self.plan.suites:
+                raise SettingsError("the test names no suite", hint='Give one: @pytest.mark.novelty(suite="...")')
+            return list(self.plan.cases())
+        found: list[Case] = []
+        for name, variants in suites:
+            planned = self._add(name, variants)
+            wanted = None if variants is None or "all" in variants else {"reference", *variants}
+            found += [case for case in self.plan.cases_of(planned) if wanted is None or case.variant.name in wanted]
+        return found
+
+    def _add(self, name: str, variants: Sequence[str] | None) -> Any:
+        planned = self.plan.add_suite(name, variants)
+        reference = self.references.setdefault(planned.suite.name, [name, []])
+        reference[1] = sorted({*reference[1], *(variants or ())})
+        return planned
+
+    def register(self, cases: Sequence[Case]) -> tuple[range, list[str]]:
+        """Numbers (the parameters of a test) and ids of cases."""
+        first = len(self.cases)
+        self.cases.extend(cases)
+        return range(first, len(self.cases)), case_ids(cases)
+
+    def case_of(self, item: pytest.Item) -> Case | None:
+        callspec = getattr(item, "callspec", None)
+        number = None if callspec is None else callspec.params.get("novelty_case")
+        return self.cases[number] if isinstance(number, int) and number < len(self.cases) else None
+
+    def expect(self, items: Sequence[pytest.Item]) -> None:
+        """Look ahead over the items that will run here: all, or this worker's slice of them."""
+        cases = [case for item in items if not _is_skipped(item) and (case := self.case_of(item)) is not None]
+        if self.slices and self.slot is not None and len(cases) == len(items):
+            own = cut(group_cases(cases), self.workers)[self.slot]
+            cases, self._sliced_ahead = [cases[index] for index in own], True
+        elif self.is_worker:
+            return
+        self._ahead = cases
+
+    def expect_next(self, item: pytest.Item, nextitem: pytest.Item | None) -> None:
+        """Under xdist without our scheduler a worker knows the item and the next one, no more."""
+        if not self.is_worker or self._sliced_ahead:
+            return
+        pair = [each for each in (item, nextitem) if each is not None and not _is_skipped(each)]
+        self._get_runner().expect([case for each in pair if (case := self.case_of(each)) is not None])
+
+    # --- judging --------------------------------------------------------------------------------------------
+
+    def _get_runner(self) -> Runner:
+        if self._runner is None:
+            settings = self.plan.settings
+            self._store = SqliteStore(settings.store)
+            ledger: Ledger | None = None
+            if settings.budget_usd is not None:
+                ledger = SharedLedger(self._store, self.run_id, settings.budget_usd)
+            self._runner = Runner(self.plan, self._store, ledger=ledger, workers=self.workers)
+            self._runner.expect(self._ahead)
+        return self._runner
+
+    def judge_case(self, case: Case, item: pytest.Item) -> tuple[Outcome, list[Record]]:
+        """The outcome and the records without a verdict; errors become a failed or skipped test without a traceback."""
+        __tracebackhide__ = True
+        try:
+            runner = self._get_runner()
+            result = runner.result(case, self.tick)
+        except BudgetReached as error:
+            pytest.skip(str(error))
+        except MissingVerdictError as error:
+            if self.plan.settings.missing == "warn":
+                pytest.skip(str(error))
+            pytest.fail(str(error), pytrace=False)
+        except StoreError as error:
+            pytest.exit(f"pytest-novelty: {error}", returncode=pytest.ExitCode.INTERNAL_ERROR)
+        except NoveltyError as error:
+            pytest.fail(str(error), pytrace=False)
+        item.stash[_WIRE] = self._to_text(result, case)
+        if getattr(self.config.option, "xmlpath", None):
+            item.user_properties.append(("novelty_result", result.outcome.result))
+            item.user_properties.append(("novelty_label", str(result.outcome.label)))
+        return result.outcome, runner.last_failures
+
+    def tick(self) -> None:
+        """Called about once a second while a case is waited for."""
+
+    def _to_text(self, result: CaseResult, case: Case) -> str:
+        text = to_wire(result, case.suite, case.instance)
+        extra: dict[str, Any] = {"is": letter_of(result.outcome)}
+        if self.is_worker and case.suite.name in self.references:
+            extra["ref"] = self.references[case.suite.name]
+        return f"{text[:-1]},{canonical_json(extra)[1:]}"
+
+    def gates_invalid_rate(self, case: Case) -> bool:
+        planned = self.plan.suites.get(case.suite.name)
+        return planned is not None and any(gate.metric == "invalid_rate" for gate in planned.gates)
+
+    # --- results, on the controller -------------------------------------------------------------------------
+
+    def receive(self, value: dict[str, Any]) -> None:
+        """Keep what a call-phase report brought."""
+        judge, suite, variant, instance = value["id"]
+        reference = canonical_json(value.get("ref"))
+        if "ref" in value and reference not in self._known_references:  # a suite that a mark named in a worker
+            self._known_references.add(reference)
+            self.plan.add_suite(value["ref"][0], value["ref"][1] or None)
+        planned = self.plan.suites[suite]
+        result = from_wire(value, planned.suite, planned.by_id[instance])
+        self.results[judge, suite, variant, instance] = result
+    def gate_count(self) -> int:
+        """Gates that will be reported, as far as is known now."""
+        return sum(
+            len(planned.gates) * len({judge.name for judge, _ in self.plan.pairs(planned)})
+            for planned in self.plan.suites.values()
+        )
+
+    def conclude(self, unenforced: str) -> Report:
+        """Compute the report from what arrived, and write it where asked."""
+        self.report = make_report(self.plan, self.results.values(), unenforced=unenforced, notes=self.notes)
+        return self.report
+
+    def write_reports(self) -> list[str]:
+        """Write the report files. Returns what was written, or went wrong, as sentences."""
+        from pytest_novelty.reports.as_dict import write_json
+
+        said = []
+        for path in self.plan.settings.reports if self.report is not None else ():
+            assert self.report is not None
+            try:
+                write_json(self.report, path)
+                said.append(f"report written: {path}")
+            except NoveltyError as error:
+                said.append(f"ERROR: {error}")
+        return said
+
+    def gate_ids(self, report: Report) -> list[str]:
+        """One node id a gate result, unique."""
+        ids: list[str] = []
+        for result in report.gates:
+            text = gate_id(result.suite, result.judge, result.gate.slug)
+            ids.append(text if text not in ids else f"{text[:-1]}-{len(ids)}]")
+        return ids
+
+    def close(self) -> None:
+        if self._runner is not None:
+            self.notes += self._runner.close()
+            self._runner = None
+        if self._store is not None:
+            self._store.close()
+            self._store = None
+
+
+def group_cases(cases: Sequence[Case]) -> list[Hashable]:
+    return [(case.suite.name, case.instance.id) for case in cases]
+
+
+def attach(item: pytest.Item, report: pytest.TestReport) -> None:
+    """Put the result on the call-phase report."""
+    if report.when == "call" and (text := item.stash.get(_WIRE, None)) is not None:
+        setattr(report, ATTRIBUTE, text)
+
+
+def _is_virtual(arg: str) -> bool:
+    path = arg.partition("::")[0]
+    return path == VIRTUAL or path.startswith(f"{VIRTUAL}/")
+
+
+def _is_skipped(item: pytest.Item) -> bool:
+    """Marked so that it may not run: nothing is asked ahead for it."""
+    return any(item.get_closest_marker(name) is not None for name in ("skip", "skipif", "xfail"))
+
+
+def _merge(kind: str, found: Iterable[dict[str, Any]]) -> dict[str, Any]:
+    """The mappings that hooks returned, as one. Raises SettingsError for a name given twice or a wrong return value."""
+    merged: dict[str, Any] = {}
+    for mapping in found:
+        if not hasattr(mapping, "items"):
+            raise SettingsError(f"pytest_novelty_{kind}s returned {type(mapping).__name__}", hint="Return {name: " + kind + "}")
+        for name, value in mapping.items():
+            if not isinstance(name, str) or not name.strip():
+                raise SettingsError(f"pytest_novelty_{kind}s returned the name {name!r}", hint="Names are texts")
+            if name in merged and merged[name] is not value:
+                raise SettingsError(f"two {kind}s are registered as {name!r}", hint="Rename one of them")
+            merged[name] = value
+    return merged
+
+
+def _conftests(config: pytest.Config) -> str:
+    files = [
+        str(path)
+        for plugin in config.pluginmanager.get_plugins()
+        if (path := getattr(plugin, "__file__", None)) and Path(path).name == "conftest.py"
+    ]
+    return ", ".join(sorted(files)) or "none (one must lie in the rootdir, in a folder named on the command line, or in test*/ below)"

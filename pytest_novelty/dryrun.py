@@ -1,0 +1,131 @@
+"""What a run would ask and cost, known before anything is asked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+from pytest_novelty.calls import CallPlanner, Case
+from pytest_novelty.engine import NOT_REUSED
+from pytest_novelty.plan import Plan
+from pytest_novelty.reports.text import plural, show_usd
+from pytest_novelty.store import MemoryStore, SqliteStore, VerdictStore
+
+_CHARACTERS_A_TOKEN = 4
+"""The usual rule of thumb for English; stated wherever an estimate rests on it."""
+_BATCH = 200
+
+
+@dataclass
+class Estimated:
+    """Calls of one judge on one suite under one variant."""
+
+    judge: str
+    suite: str
+    variant: str
+    calls: int = 0
+    stored: int = 0
+    characters_in: int = 0
+    usd_a_call: float | None = None
+    basis: str = ""
+    seconds_a_call: float | None = None
+
+    @property
+    def missing(self) -> int:
+        return self.calls - self.stored
+
+    @property
+    def cost_usd(self) -> float | None:
+        return 0.0 if not self.missing else None if self.usd_a_call is None else self.missing * self.usd_a_call
+
+
+@dataclass
+class DryRun:
+    """The estimate of a whole run."""
+
+    parts: list[Estimated]
+    concurrency: int
+    budget_usd: float | None
+    announcements: list[str] = field(default_factory=list)
+
+    def lines(self) -> list[str]:
+        """For a terminal: one line a part, then the sum, then what cannot be decided."""
+        lines = [self._line(part) for part in self.parts]
+        costs = [part.cost_usd for part in self.parts]
+        known = sum(cost for cost in costs if cost is not None)
+        total = show_usd(known) if None not in costs else f"{show_usd(known)} and an unknown amount"
+        missing = sum(part.missing for part in self.parts)
+        lines.append(f"in all: {plural(missing, 'call')} to make, {total}{self._time()}")
+        if self.budget_usd is not None and known > self.budget_usd:
+            lines.append(f"the budget of {show_usd(self.budget_usd)} is too small: the run would stop within it, with paired data")
+        return lines + [f"no outcome can pass a gate: {text}" for text in self.announcements]
+
+    def _line(self, part: Estimated) -> str:
+        variant = "" if part.variant == "reference" else f" [{part.variant}]"
+        tokens = ""
+        if part.characters_in:
+            tokens = f", about {part.characters_in // _CHARACTERS_A_TOKEN:,} input tokens ({_CHARACTERS_A_TOKEN} characters a token)"
+        return (
+            f"{part.judge} on {part.suite}{variant}: {plural(part.calls, 'call')}, {part.stored:,} stored, {part.missing:,} to make"
+            f"{tokens}, {show_usd(part.cost_usd)} ({part.basis})"
+        )
+
+    def _time(self) -> str:
+        if any(part.missing and part.seconds_a_call is None for part in self.parts):
+            return ", time unknown until a call was timed"
+        seconds = sum(part.missing * (part.seconds_a_call or 0.0) for part in self.parts) / self.concurrency
+        return f", about {seconds:.0f} s at {self.concurrency} calls in flight"
+
+
+def estimate_run(plan: Plan, cases: Iterable[Case]) -> DryRun:
+    """Plan every call, look which are stored, price the rest. Asks no judge and writes nothing."""
+    settings = plan.settings
+    store: VerdictStore = SqliteStore(settings.store) if settings.store.exists() else MemoryStore()
+    planner = CallPlanner(plan.prompts, settings.seed)
+    parts: dict[tuple[str, str, str], Estimated] = {}
+    try:
+        batch: list[Case] = []
+        for case in cases:
+            batch.append(case)
+            if len(batch) == _BATCH:
+                _add(parts, batch, planner, store, settings.refresh)
+                batch = []
+        _add(parts, batch, planner, store, settings.refresh)
+        for part in parts.values():
+            _price(part, plan, store)
+    finally:
+        store.close()
+    return DryRun(list(parts.values()), settings.concurrency, settings.budget_usd, plan.announcements())
+
+
+def _add(
+    parts: dict[tuple[str, str, str], Estimated],
+    batch: Sequence[Case],
+    planner: CallPlanner,
+    store: VerdictStore,
+    refresh: bool,
+) -> None:
+    planned = [(case, planner.plan(case)) for case in batch]
+    stored = {} if refresh else store.get([call.key for _, calls in planned for call in calls])
+    for case, calls in planned:
+        key = (case.judge.name, case.suite.name, case.variant.name)
+        part = parts.setdefault(key, Estimated(*key))
+        part.calls += len(calls)
+        for call in calls:
+            if call.key in stored and stored[call.key].status not in NOT_REUSED:
+                part.stored += 1
+            else:
+                part.characters_in += sum(len(message["content"]) for message in call.request.messages)
+
+
+def _price(part: Estimated, plan: Plan, store: VerdictStore) -> None:
+    judge = next(item for item in plan.judges if item.name == part.judge)
+    cost, seconds, count = store.means(judge.name, judge.version)
+    part.seconds_a_call = seconds
+    if judge.traits.cost_usd_per_call is not None:
+        part.usd_a_call, part.basis = judge.traits.cost_usd_per_call, "as the judge declares"
+    elif cost is not None:
+        part.usd_a_call, part.basis = cost, f"the mean of {plural(count, 'stored call')}"
+    else:
+        part.basis = "the judge declares no cost; the first five calls would measure it"
+

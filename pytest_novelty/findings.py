@@ -1,0 +1,75 @@
+"""What a reader must be told though no metric says it: a judge that does not discriminate, one that looked up the answer."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from pytest_novelty.metrics.view import View
+from pytest_novelty.model import NOVEL
+from pytest_novelty.outcomes import CaseResult
+
+_NEARLY_ALL: Final = 0.95
+_ENOUGH: Final = 10
+"""Votes or scores from which "nearly all" means anything."""
+
+Views = Mapping[tuple[str, str, str], View]
+
+
+def find_degenerate(views: Views) -> list[str]:
+    """Judges with one label, one position or one score for nearly everything."""
+    found = []
+    for (suite, variant, judge), view in sorted(views.items()):
+        place = f"{judge} on {suite}" + ("" if variant == "reference" else f", variant {variant}")
+        if sentence := _one_answer(view):
+            found.append(f"degenerate: {place} {sentence}")
+        scores = Counter(score for row in view.vote_scores for score in row)
+        if scores.total() >= _ENOUGH:
+            score, count = scores.most_common(1)[0]
+            if count >= _NEARLY_ALL * scores.total():
+                found.append(f"degenerate: {place} gives the score {score:g} to {count} of {scores.total()} votes")
+    return found
+
+
+def _one_answer(view: View) -> str:
+    if view.suite.protocol == "pairwise":
+        first = sum(int(view.counts[:, k, 0 if order == "ab" else 1].sum()) for k, order in enumerate(view.orders))
+        total = int(view.counts[:, :, :2].sum())
+        for name, count in (("first", first), ("second", total - first)):
+            if total >= _ENOUGH and len(view.orders) == 2 and count >= _NEARLY_ALL * total:
+                return f"answers by position: {count} of {total} votes name the idea shown {name}"
+        return ""
+    novel, total = int(view.counts[:, :, 0].sum()), int(view.counts[:, :, :2].sum())
+    gold = [instance.gold == NOVEL for instance in view.instances if instance.gold is not None]
+    for name, count, wanted in (("novel", novel, True), ("not novel", total - novel, False)):
+        one_sided_gold = bool(gold) and gold.count(wanted) >= _NEARLY_ALL * len(gold)
+        if total >= _ENOUGH and count >= _NEARLY_ALL * total and not one_sided_gold:
+            return f"says {name} to nearly everything: {count} of {total} votes"
+    return ""
+
+
+def find_looked_up(views: Views) -> list[str]:
+    found = []
+    for (suite, _, judge), view in sorted(views.items()):
+        if view.may_have_looked_up:
+            found.append(
+                f"{judge} on {suite} retrieves, does not honour as_of and shows no trace: it may have looked up the answer, so "
+                "its accuracy is not evaluable"
+            )
+        leaked = sum(bool(result.trace.leaked) for result in view.results)
+        if leaked:
+            found.append(f"{judge} on {suite} found the very idea in {leaked} of {len(view)} instances: its accuracy there shows a look-up")
+    return found
+
+
+def find_models(outcomes: Sequence[CaseResult]) -> list[str]:
+    """Two served models under one judge: a silent update, or a router."""
+    served: dict[str, set[str]] = {}
+    for result in outcomes:
+        served.setdefault(result.judge, set()).update(result.usage.models)
+    return [
+        f"{judge} was served by {len(models)} models: {', '.join(sorted(models))}"
+        for judge, models in sorted(served.items())
+        if len(models) > 1
+    ]

@@ -1,0 +1,132 @@
+"""The one sentence that says what a judge is worth: the terminal's first line and the report's ``headline``."""
+
+from __future__ import annotations
+
+from math import comb
+from typing import TYPE_CHECKING
+
+from pytest_novelty.metrics.view import Estimate
+from pytest_novelty.model import REFERENCE, Suite
+
+if TYPE_CHECKING:
+    from pytest_novelty.plan import SuitePlan
+    from pytest_novelty.results import Report
+
+
+def percent(value: float) -> str:
+    """A share as a whole percentage; never rounded to 0 or 100 unless it is."""
+    whole = round(100 * value)
+    if whole == 0 and value > 0:
+        return "<1"
+    if whole == 100 and value < 1:
+        return ">99"
+    return str(whole)
+
+
+def with_interval(estimate: Estimate, unit: str = " %") -> str:
+    if estimate.value is None:
+        return "undefined"
+    text = f"{percent(estimate.value)}{unit}"
+    if estimate.low is not None and estimate.high is not None:
+        text += f" [{percent(estimate.low)}, {percent(estimate.high)}]"
+    return text
+
+
+def coin_accuracy(suite: Suite, votes: int, orders: str) -> float:
+    """Strict accuracy of a fair coin: what is left of a half when even splits tie. All votes of an instance are one tally."""
+    tally = votes * (2 if suite.protocol == "pairwise" and orders == "both" else 1)
+    ties = comb(tally, tally // 2) / 2**tally if tally % 2 == 0 else 0.0
+    return (1 - ties) / 2
+
+
+def make_headline(report: Report) -> str:
+    """One clause a judge and suite, then what the labels are and what was not measured."""
+    if not report.outcomes:
+        return "Nothing was judged."
+    clauses = []
+    for judge in report.plan.judges:
+        for planned in report.plan.suites.values():
+            if any(row.judge == judge.name and row.suite == planned.suite.name for row in report.metrics):
+                clauses.append(_clause(report, judge.name, judge.version, planned))
+    kinds = sorted({planned.suite.label_kind for planned in report.plan.suites.values() if planned.suite.labelled})
+    labels = f" Labels: {', '.join(kinds)}." if kinds else ""
+    own = any(not planned.suite.labelled or _is_users(planned.suite) for planned in report.plan.suites.values())
+    unmeasured = ["grounding", *([] if own else ["your own ideas"]), *([] if kinds else ["accuracy"])]
+    return f"{' '.join(clauses)}{labels} Not measured: {', '.join(unmeasured)}."
+
+
+def _is_users(suite: Suite) -> bool:
+    from pytest_novelty.data import data_folder
+
+    return not suite.path.resolve().is_relative_to(data_folder("suites").resolve())
+
+
+def _clause(report: Report, judge: str, version: str, planned: SuitePlan) -> str:
+    suite = planned.suite
+    estimates = {
+        row.metric: row.estimate
+        for row in report.metrics
+        if (row.judge, row.suite, row.variant, row.stratum) == (judge, suite.name, REFERENCE, None)
+    }
+    noun = "pairs" if suite.protocol == "pairwise" else "ideas"
+    accuracy = estimates.get("strict_accuracy" if suite.protocol == "pairwise" else "accuracy")
+    ran = sum(
+        (result.judge, result.suite, result.variant) == (judge, suite.name, REFERENCE) for result in report.outcomes
+    )
+    sampled = f" (a sample of {len(suite.instances)})" if planned.sampled else ""
+    name = f"{judge} {version[:8]}".strip()
+    if accuracy is not None and accuracy.value is not None:
+        beside = _beside(report, judge, planned)
+        parts = [f"{name} is right on {with_interval(accuracy)} of {accuracy.n} {noun}{sampled}{beside}"]
+    else:
+        parts = [f"{name} judged {ran} {noun}{sampled} of {suite.name}"]
+        if suite.labelled and accuracy is not None and accuracy.note:
+            parts.append(f"accuracy {accuracy.note}" if accuracy.note.startswith("not evaluable") else f"no accuracy: {accuracy.note}")
+        auroc = estimates.get("auroc")
+        if auroc is not None and auroc.value is not None:
+            parts.append(f"a novel idea outscores one that is not in {with_interval(auroc)} of cases")
+    parts += [text for text in (_noise(estimates), _order(estimates), _invalid(estimates)) if text]
+    parts += _gates(report, judge, suite)
+    return "; ".join(parts) + "."
+
+
+def _beside(report: Report, judge: str, planned: SuitePlan) -> str:
+    axes = next(variant.axes for variant in planned.variants if variant.name == REFERENCE)
+    known = [f"coin {percent(coin_accuracy(planned.suite, axes.votes, axes.orders))}"]
+    if planned.suite.name in report.baselines:
+        known.append(f"lexical {percent(report.baselines[planned.suite.name])}")
+    return f" ({', '.join(known)})"
+
+
+def _noise(estimates: dict[str, Estimate]) -> str:
+    retest = estimates.get("retest_flip_rate")
+    if retest is None or not retest.value:
+        return ""
+    return f"asked again it changes {percent(retest.value)} % of votes"
+
+
+def _order(estimates: dict[str, Estimate]) -> str:
+    order = estimates.get("order_inconsistency")
+    if order is None or order.value is None:
+        return ""
+    return f"{percent(order.value)} % depend on order"
+
+
+def _invalid(estimates: dict[str, Estimate]) -> str:
+    invalid = estimates.get("invalid_rate")
+    return f"{percent(invalid.value)} % have an invalid answer" if invalid is not None and invalid.value else ""
+
+
+def _gates(report: Report, judge: str, suite: Suite) -> list[str]:
+    mine = [gate for gate in report.gates if (gate.judge, gate.suite) == (judge, suite.name)]
+    names: dict[str, list[str]] = {}
+    for gate in mine:
+        names.setdefault(gate.decision, []).append(gate.gate.metric)
+    parts = []
+    if failed := names.get("fail"):
+        parts.append(f"fails {', '.join(failed)}")
+    if open_ := names.get("inconclusive"):
+        parts.append(f"{', '.join(open_)} undecided")
+    if mine and not failed and not open_ and not names.get("not enforced"):
+        parts.append(f"passes all {len(mine)} gates")
+    return parts

@@ -1,0 +1,112 @@
+"""Two judges on the same instances: paired, so that the instances' difficulty cancels out (STATISTICS.md 1 and 2)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations
+
+import numpy as np
+
+from pytest_novelty.metrics.estimating import share, signed_mean
+from pytest_novelty.metrics.intervals import paired_share_interval
+from pytest_novelty.metrics.permutation import holm, swap_test
+from pytest_novelty.metrics.stability import SMALLEST_EXCESS, excess, mean_over_orders
+from pytest_novelty.metrics.view import Estimate, View
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """``first`` against ``second`` on the ``n`` instances that both judged.
+
+    accuracy_difference: share right of first minus second (None without gold labels), with Tango's interval.
+    p, p_holm: exact swap test of that difference, and adjusted over all pairs of judges of the run.
+    flip_rate: share of instances with different outcome labels.
+    vote_shift: root of the excess flip between the two judges' votes: how far their vote probabilities lie apart (RMS).
+    needed: about how many instances would decide the difference (80 % power); None if decided or hopeless.
+    """
+
+    first: str
+    second: str
+    suite: str
+    variant: str
+    n: int
+    accuracy_difference: Estimate
+    flip_rate: Estimate
+    vote_shift: Estimate
+    p: float | None = None
+    p_holm: float | None = None
+    needed: int | None = None
+
+    @property
+    def starred(self) -> bool:
+        return self.p_holm is not None and self.p_holm <= 0.05
+
+
+def compare_all(views: Sequence[tuple[str, View]], variant: str) -> list[Comparison]:
+    """Every pair of judges of one suite and variant, Holm-adjusted together."""
+    found = [_compare(first, one, second, other, variant) for (first, one), (second, other) in combinations(views, 2)]
+    adjusted = holm([item.p for item in found])
+    return [replace(item, p_holm=p) for item, p in zip(found, adjusted, strict=True)]
+
+
+def _compare(first: str, one: View, second: str, other: View, variant: str) -> Comparison:
+    common = {r.instance for r in one.results} & {r.instance for r in other.results}
+    one, other = _restrict(one, common), _restrict(other, common)
+    if not common:
+        nothing = Estimate.undefined("no instance was judged by both")
+        return Comparison(first, second, one.suite.name, variant, 0, nothing, nothing, nothing)
+    difference, p, needed = _accuracy_difference(one, other)
+    differs = np.array([a != b for a, b in zip(one.outcome_labels, other.outcome_labels, strict=True)], dtype=bool)
+    flip = share(one, differs, np.ones(len(one), dtype=bool))
+    return Comparison(
+        first, second, one.suite.name, variant, len(one), difference, flip, vote_shift(one, other), p, None, needed
+    )
+
+
+def _restrict(view: View, ids: set[str]) -> View:
+    kept = [result for result in view.results if result.instance in ids]
+    return View(kept, view.suite, view.traits, failures=view.failures, seed=view.seed)
+
+
+def _accuracy_difference(one: View, other: View) -> tuple[Estimate, float | None, int | None]:
+    if one.unlabelled or one.scores_only or other.scores_only or one.may_have_looked_up or other.may_have_looked_up:
+        return Estimate.undefined("needs gold labels and a label from both judges"), None, None
+    kept = one.labelled & other.labelled
+    a, b = one.correct[kept], other.correct[kept]
+    if not len(a):
+        return Estimate.undefined("no labelled instance"), None, None
+    clusters = one.clusters_of(kept)
+    differences = a.astype(np.int64) - b.astype(np.int64)
+    value = float(differences.mean())
+    interval = paired_share_interval(a, b, clusters)
+    p = swap_test(differences, clusters)
+    note = f"only {one_sided(a, b)} right" if (a != b).any() else f"no difference in {len(a)}"
+    low, high = (None, None) if interval is None else (interval.low, interval.high)
+    estimate = Estimate(value, low, high, len(a), "Tango", note, float(differences.std()))
+    return estimate, p, _needed(differences) if p > 0.05 else None
+
+
+def one_sided(a: np.ndarray, b: np.ndarray) -> str:
+    return f"first {int((a & ~b).sum())}, only second {int((b & ~a).sum())}"
+
+
+def _needed(differences: np.ndarray) -> int | None:
+    from pytest_novelty.metrics.planning import planned_n_mean
+
+    value = float(differences.mean())
+    needed = planned_n_mean(float(differences.std()), value, 0.0) if value else None
+    return needed if needed is not None and needed <= 10 * len(differences) else None
+
+
+def vote_shift(one: View, other: View) -> Estimate:
+    """sqrt(max(0, excess flip)) between two sets of votes of the same requests, within each order."""
+    if one.counts.shape != other.counts.shape:
+        return Estimate.undefined("the two were asked in different orders")
+    values = mean_over_orders(excess(one.counts, other.counts))
+    if not np.isfinite(values).any():
+        return Estimate.undefined("needs two valid votes of a request on both sides")
+    square = signed_mean(one, values, minimum=SMALLEST_EXCESS, clip_at_zero=True)
+    root = [None if x is None else math.sqrt(max(0.0, x)) for x in (square.value, square.low, square.high)]
+    return Estimate(root[0], root[1], root[2], square.n, f"root of {square.method}", square.note)

@@ -1,0 +1,87 @@
+"""From per-instance values to an :class:`Estimate`, by the rule of the metric's kind (STATISTICS.md 2)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from pytest_novelty.metrics.intervals import share_interval, signed_interval, unit_interval
+from pytest_novelty.metrics.resampling import BoolArray, FloatArray, Interval, Statistic, evaluate, unit_rows
+from pytest_novelty.metrics.view import Estimate, View
+
+
+def share(view: View, events: BoolArray, among: BoolArray, note: str = "") -> Estimate:
+    """The share of ``events`` among the instances ``among``; exact (Clopper-Pearson)."""
+    kept = events[among]
+    if not len(kept):
+        return Estimate.undefined(note or "no instance to count")
+    interval = share_interval(kept, view.clusters_of(among))
+    return _estimate(float(kept.mean()), interval, len(kept), note, float(kept.std()))
+
+
+def mean_in_unit(view: View, values: FloatArray, note: str = "") -> Estimate:
+    """The mean of values in [0, 1], nan where an instance has none."""
+    known = np.isfinite(values)
+    if not known.any():
+        return Estimate.undefined(note or "no instance to count")
+    stat = _mean_statistic(view, values, known)
+    n = int(known.sum())
+    interval = unit_interval(stat, cap=4 * n, resampler=view.resampler(len(unit_rows(stat))))
+    return _estimate(float(values[known].mean()), interval, n, note, float(values[known].std()))
+
+
+def signed_mean(
+    view: View, values: FloatArray, note: str = "", *, minimum: float = -1.0, clip_at_zero: bool = False
+) -> Estimate:
+    """The mean of signed values in [minimum, 1], nan where an instance has none."""
+    known = np.isfinite(values)
+    if not known.any():
+        return Estimate.undefined(note or "no instance to count")
+    stat = _mean_statistic(view, values, known)
+    interval = signed_interval(
+        stat, values[known], minimum=minimum, clip_at_zero=clip_at_zero, resampler=view.resampler(len(unit_rows(stat)))
+    )
+    return _estimate(float(values[known].mean()), interval, int(known.sum()), note, float(values[known].std()))
+
+
+def ratio_in_unit(
+    view: View,
+    rows: FloatArray,
+    estimate: Callable[[FloatArray], FloatArray],
+    among: BoolArray,
+    denominators: int,
+    note: str = "",
+) -> Estimate:
+    """A metric in [0, 1] of summed counts, such as an F1."""
+    kept = rows[among]
+    if not len(kept):
+        return Estimate.undefined(note or "no instance to count")
+    stat = Statistic(kept, estimate, view.clusters_of(among))
+    value = float(evaluate(stat, kept.sum(axis=0)))
+    if not np.isfinite(value):
+        return Estimate.undefined(note or "0 of 0", len(kept))
+    interval = unit_interval(stat, denominators=denominators, cap=4 * len(kept), resampler=view.resampler(len(unit_rows(stat))))
+    return _estimate(value, interval, len(kept), note, None)
+
+
+def quantity(value: float | None, n: int, note: str = "") -> Estimate:
+    """Something counted, not estimated: its interval is itself."""
+    return Estimate(value, value, value, n, "exact" if value is not None else "", note)
+
+
+def _mean_statistic(view: View, values: FloatArray, known: BoolArray) -> Statistic:
+    kept = values[known]
+    rows = np.column_stack([kept, np.ones(len(kept))])
+    return Statistic(rows, _ratio, view.clusters_of(known))
+
+
+def _ratio(sums: FloatArray) -> FloatArray:
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.asarray(sums[..., 0] / sums[..., 1])
+
+
+def _estimate(value: float, interval: Interval | None, n: int, note: str, sd: float | None) -> Estimate:
+    if interval is None:
+        return Estimate(value, None, None, n, "", note or "too few instances for an interval", sd)
+    return Estimate(value, interval.low, interval.high, n, interval.method, note, sd)

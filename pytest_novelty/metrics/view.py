@@ -1,0 +1,185 @@
+"""The votes of one judge on one suite under one variant, as arrays; what every metric is computed from."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from pytest_novelty.judges.base import Traits
+from pytest_novelty.metrics.resampling import BoolArray, FloatArray, IntArray, Resampler
+from pytest_novelty.model import CORRECT, INCOMPLETE, INVALID, OK, TIE, Instance, Suite
+from pytest_novelty.outcomes import CaseResult
+from pytest_novelty.protocols import PROTOCOLS
+
+FAILURES = (INVALID, INCOMPLETE)
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A metric's value with its 95 % interval; all None where it is undefined, and ``note`` says why.
+
+    ``n``: the instances it rests on. ``sd``: standard deviation of the per-instance values, where the metric is a mean.
+    """
+
+    value: float | None
+    low: float | None = None
+    high: float | None = None
+    n: int = 0
+    method: str = ""
+    note: str = ""
+    sd: float | None = None
+
+    @classmethod
+    def undefined(cls, note: str, n: int = 0) -> Estimate:
+        return cls(None, None, None, n, "", note)
+
+
+class View:
+    """Results of the same (judge, suite, variant), sorted by instance id.
+
+    Parameters
+    ----------
+    results: one per instance, in any order.
+    suite, traits: what was judged and what the judge declares.
+    failures: ``wrong``, ``drop`` or ``tie``: what an outcome without a valid label counts as.
+    resamplers: shared cache, so that all metrics of a suite see the same resamples.
+    """
+
+    def __init__(
+        self,
+        results: Sequence[CaseResult],
+        suite: Suite,
+        traits: Traits,
+        *,
+        failures: str = "wrong",
+        seed: int = 0,
+        resamplers: dict[int, Resampler] | None = None,
+    ) -> None:
+        self.suite = suite
+        self.traits = traits
+        self.failures = failures
+        self.seed = seed
+        self._resamplers = {} if resamplers is None else resamplers
+        self.results = tuple(sorted(results, key=lambda result: result.instance))
+        by_id = {instance.id: instance for instance in suite.instances}
+        self.instances: tuple[Instance, ...] = tuple(by_id[result.instance] for result in self.results)
+
+    def __len__(self) -> int:
+        return len(self.results)
+
+    def only(self, stratum: str, value: str) -> View:
+        """The instances of one stratum."""
+        kept = [result for result, instance in zip(self.results, self.instances, strict=True) if instance.strata.get(stratum) == value]
+        return View(kept, self.suite, self.traits, failures=self.failures, seed=self.seed)
+
+    def resampler(self, units: int) -> Resampler:
+        if units not in self._resamplers:
+            self._resamplers[units] = Resampler(units, seed=self.seed)
+        return self._resamplers[units]
+
+    # --- outcomes -------------------------------------------------------------------------------------------
+
+    @cached_property
+    def outcome_results(self) -> np.ndarray:
+        """(n,) text: correct, wrong, tie, abstained, incomplete, invalid, unlabelled."""
+        return np.array([result.outcome.result for result in self.results], dtype="U12")
+
+    @cached_property
+    def outcome_labels(self) -> list[str | None]:
+        return [result.outcome.label for result in self.results]
+
+    @cached_property
+    def failed(self) -> BoolArray:
+        """(n,) the outcome is invalid or incomplete."""
+        return np.array([label in FAILURES for label in self.outcome_labels], dtype=bool)
+
+    @cached_property
+    def labelled(self) -> BoolArray:
+        """(n,) instances that count for accuracy: they have a gold label, and are not dropped failures."""
+        gold = np.array([instance.gold is not None for instance in self.instances], dtype=bool)
+        return gold & ~self.failed if self.failures == "drop" else gold
+
+    @cached_property
+    def correct(self) -> BoolArray:
+        return np.asarray(self.outcome_results == CORRECT)
+
+    @cached_property
+    def tied(self) -> BoolArray:
+        """(n,) ties, with failures among them under the policy ``tie``."""
+        tied = np.array([label == TIE for label in self.outcome_labels], dtype=bool)
+        return tied | self.failed if self.failures == "tie" else tied
+
+    @cached_property
+    def scores_only(self) -> bool:
+        """The judge gave scores and no labels, and nothing turns its scores into labels."""
+        return bool(len(self)) and all(label is None for label in self.outcome_labels)
+
+    # --- votes ----------------------------------------------------------------------------------------------
+
+    @cached_property
+    def orders(self) -> tuple[str | None, ...]:
+        return tuple(dict.fromkeys(vote.order for result in self.results for vote in result.outcome.votes))
+
+    @cached_property
+    def counts(self) -> IntArray:
+        """(n, orders, 3): valid votes for the first label, for the second, declared ties.
+
+        The labels are novel / not novel, or the instance's two ideas in the suite's own order (so in order ``ab`` the first
+        label is also the first shown).
+        """
+        counts = np.zeros((len(self), max(1, len(self.orders)), 3), dtype=np.int64)
+        protocol = PROTOCOLS[self.suite.protocol]
+        place = {order: index for index, order in enumerate(self.orders)}
+        for row, (result, instance) in enumerate(zip(self.results, self.instances, strict=True)):
+            columns = {label: index for index, label in enumerate(protocol.gold_labels([idea.id for idea in instance.ideas]))}
+            columns[TIE] = 2
+            for vote in result.outcome.votes:
+                if vote.label is not None:
+                    counts[row, place[vote.order], columns[vote.label]] += 1
+        return counts
+
+    @cached_property
+    def any_failed_vote(self) -> BoolArray:
+        return np.array([any(vote.status != OK for vote in r.outcome.votes) for r in self.results], dtype=bool)
+
+    @cached_property
+    def vote_scores(self) -> list[list[float]]:
+        return [[vote.score for vote in r.outcome.votes if vote.score is not None] for r in self.results]
+
+    @cached_property
+    def mean_scores(self) -> FloatArray:
+        """(n,) mean score, higher is more novel whatever the judge's own direction; nan without a score."""
+        sign = 1.0 if self.traits.higher_is == "novel" else -1.0
+        return np.array(
+            [np.nan if r.outcome.score is None else sign * r.outcome.score for r in self.results], dtype=np.float64
+        )
+
+    # --- clusters -------------------------------------------------------------------------------------------
+
+    @cached_property
+    def clusters(self) -> IntArray | None:
+        """(n,) index of the cluster of each instance; None if the suite has none."""
+        if self.suite.cluster is None:
+            return None
+        names = [instance.strata[self.suite.cluster] for instance in self.instances]
+        return np.unique(names, return_inverse=True)[1].astype(np.int64)
+
+    def clusters_of(self, mask: BoolArray) -> IntArray | None:
+        return None if self.clusters is None else self.clusters[mask]
+
+    @property
+    def unlabelled(self) -> bool:
+        return bool(len(self)) and all(instance.gold is None for instance in self.instances)
+
+    @property
+    def may_have_looked_up(self) -> bool:
+        """A retrieving judge on dated instances that neither honours the date nor shows what it found."""
+        if not self.traits.retrieves or self.traits.honours_as_of:
+            return False
+        dated = any(instance.as_of is not None for instance in self.instances)
+        return dated and all(result.trace.leaked is None for result in self.results)
+
+

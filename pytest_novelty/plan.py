@@ -1,0 +1,181 @@
+"""What a run will do: judges, suites, variants and gates resolved from the settings, and the cases they make."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Final
+
+from pytest_novelty.calls import Case
+from pytest_novelty.errors import SettingsError, UnknownNameError
+from pytest_novelty.gates import Gate, cannot_pass, check_option_gates, gates_for, parse_gate
+from pytest_novelty.judges.base import Judge
+from pytest_novelty.judges.registry import resolve_judges
+from pytest_novelty.model import REFERENCE, Instance, Suite, Variant
+from pytest_novelty.prompts import Prompt, resolve_prompt
+from pytest_novelty.sampling import sample_instances
+from pytest_novelty.settings import Settings
+from pytest_novelty.suites import check_variants, embedded_suites, resolve_suite
+
+_PROMPT_AXES: Final = frozenset({"prompt"})
+
+
+@dataclass(frozen=True)
+class SuitePlan:
+    """One suite as this run uses it: the variants and instances chosen, with their axes as the options change them."""
+
+    suite: Suite
+    variants: tuple[Variant, ...]
+    instances: tuple[Instance, ...]
+    gates: tuple[Gate, ...]
+
+    @property
+    def sampled(self) -> bool:
+        return len(self.instances) < len(self.suite.instances)
+
+    @cached_property
+    def by_id(self) -> dict[str, Instance]:
+        return {instance.id: instance for instance in self.suite.instances}
+
+    def clusters(self) -> int | None:
+        if self.suite.cluster is None:
+            return None
+        return len({instance.strata[self.suite.cluster] for instance in self.instances})
+
+
+@dataclass
+class Plan:
+    """A run's judges and suites. Suites that marks name are added while tests are collected."""
+
+    settings: Settings
+    judges: tuple[Judge, ...]
+    known_suites: Mapping[str, Path]
+    suites: dict[str, SuitePlan] = field(default_factory=dict)
+    prompts: dict[str, Prompt] = field(default_factory=dict)
+    skipped: dict[tuple[str, str, str], str] = field(default_factory=dict)
+
+    def add_suite(self, named: str | Suite, variants: Sequence[str] | None = None) -> SuitePlan:
+        """Resolve a suite by name or path; a suite added before is extended by the variants. Raises NoveltyError."""
+        suite = resolve_suite(named, self.known_suites, self.settings.base) if isinstance(named, str) else named
+        present = self.suites.get(suite.name)
+        if present is not None and present.suite.digest != suite.digest:
+            raise SettingsError(
+                f"two suites are called {suite.name!r}: {present.suite.path} and {suite.path}", hint="Rename one of them"
+            )
+        chosen = self._choose_variants(suite, variants)
+        if present is not None:
+            chosen = tuple({variant.name: variant for variant in (*present.variants, *chosen)}.values())
+        check_variants(suite, chosen)
+        instances = sample_instances(suite, self.settings.sample, self.settings.seed)
+        gates = gates_for(suite, [parse_gate(text) for text in self.settings.gates])
+        planned = SuitePlan(suite, chosen, instances, gates)
+        for judge in self.judges:
+            if judge.judges(suite.protocol) and judge.traits.uses_prompt:
+                for variant in chosen:
+                    self._load_prompt(variant.axes.prompt, suite)
+        self.suites[suite.name] = planned
+        return planned
+
+    def _choose_variants(self, suite: Suite, named: Sequence[str] | None) -> tuple[Variant, ...]:
+        """The reference first, then the chosen ones in the suite's order.
+
+        A mark's variants must all exist; those of the options choose from each suite what it has.
+        """
+        wanted = self.settings.variants if named is None else tuple(named)
+        names = set(suite.variants) if "all" in wanted else {REFERENCE, *wanted}
+        for name in sorted(names - set(suite.variants)):
+            if named is not None:
+                raise UnknownNameError(f"variant of the suite {suite.name}", name, suite.variants)
+        axes = {"votes": self.settings.votes, "orders": self.settings.orders}
+        changes = {name: value for name, value in axes.items() if value is not None}
+        return tuple(
+            replace(variant, axes=replace(variant.axes, **changes)) if changes else variant
+            for variant in suite.variants.values()
+            if variant.name in names
+        )
+
+    def _load_prompt(self, name: str, suite: Suite) -> None:
+        if name not in self.prompts:
+            base = suite.path.parent if suite.path.suffix else suite.path
+            try:
+                self.prompts[name] = resolve_prompt(name, base, suite.protocol)
+            except UnknownNameError:
+                self.prompts[name] = resolve_prompt(name, self.settings.base, suite.protocol)
+
+    def pairs(self, planned: SuitePlan) -> Iterator[tuple[Judge, Variant]]:
+        """The judges and variants that a suite is run with; what does not apply is noted in ``skipped``."""
+        for judge in self.judges:
+            if not judge.judges(planned.suite.protocol):
+                self.skipped[judge.name, planned.suite.name, ""] = f"does not judge {planned.suite.protocol}"
+                continue
+            for variant in planned.variants:
+                if not judge.traits.uses_prompt and variant.changed and set(variant.changed) <= _PROMPT_AXES:
+                    self.skipped[judge.name, planned.suite.name, variant.name] = "has a prompt of its own"
+                    continue
+                yield judge, variant
+
+    def cases_of(self, planned: SuitePlan) -> Iterator[Case]:
+        """All judges and variants of one instance before the next, so that a run cut short leaves paired data."""
+        pairs = list(self.pairs(planned))
+        for instance in planned.instances:
+            for judge, variant in pairs:
+                yield Case(judge, planned.suite, variant, instance)
+
+    def cases(self) -> Iterator[Case]:
+        for planned in self.suites.values():
+            yield from self.cases_of(planned)
+
+    def check_options(self) -> None:
+        """Every gate and variant that the options name fits at least one suite. Raises NoveltyError."""
+        suites = [planned.suite for planned in self.suites.values()]
+        check_option_gates([parse_gate(text) for text in self.settings.gates], suites)
+        known = {name for suite in suites for name in suite.variants}
+        for name in self.settings.variants:
+            if name != "all" and name not in known:
+                raise UnknownNameError("variant", name, known)
+
+    def announcements(self) -> list[str]:
+        """Gates that no outcome could pass at the planned n, said before anything is run."""
+        found = []
+        for planned in self.suites.values():
+            for gate in planned.gates:
+                problem = cannot_pass(gate, len(planned.instances), planned.clusters(), by_point=self.settings.by_point)
+                if problem:
+                    found.append(f"{planned.suite.name}: {problem}")
+        return found
+
+
+def make_plan(
+    settings: Settings,
+    registered_judges: Mapping[str, object],
+    registered_suites: Mapping[str, Path],
+    *,
+    with_suites: bool,
+    also: str = "",
+) -> Plan:
+    """Resolve judges and, unless only marked tests run, suites. Raises NoveltyError for anything that cannot be found."""
+    judges = resolve_judges(settings.judges, registered_judges, settings.base, also=also)
+    known = {**embedded_suites(), **registered_suites}
+    plan = Plan(settings, judges, known)
+    for text in settings.gates:
+        parse_gate(text)
+    if with_suites:
+        names = settings.suites or _default_suites(judges, settings, embedded_suites())
+        for name in names:
+            plan.add_suite(name, None)
+        plan.check_options()
+    return plan
+
+
+def _default_suites(judges: Iterable[Judge], settings: Settings, embedded: Mapping[str, Path]) -> tuple[str, ...]:
+    """The embedded suites, unless that would spend money nobody agreed to."""
+    paid = [judge.name for judge in judges if judge.traits.cost_usd_per_call != 0.0]
+    if paid and settings.budget_usd is None and not settings.offline and not settings.dry_run:
+        raise SettingsError(
+            f"judge {paid[0]!r} may cost money, and no suite is named",
+            hint="Name suites with --novelty-suite, or set --novelty-budget, or look first with --novelty-dry-run; "
+            "a judge that is free says so with cost_usd_per_call = 0.0",
+        )
+    return tuple(embedded)

@@ -1,0 +1,161 @@
+"""The report as plain data, in the format ``novelty-report/1`` (schemas/report.json), and its file."""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pytest_novelty.errors import SettingsError
+from pytest_novelty.metrics.view import Estimate
+
+if TYPE_CHECKING:
+    from pytest_novelty.metrics.comparison import Comparison
+    from pytest_novelty.results import Report
+
+
+def report_to_dict(report: Report) -> dict[str, Any]:
+    """Plain data that fits ``schemas/report.json``."""
+    from pytest_novelty.results import versions
+
+    plan, settings = report.plan, report.plan.settings
+    return {
+        "format": "novelty-report/1",
+        "headline": report.headline,
+        "run": {
+            "versions": versions(),
+            "settings": {
+                "votes": settings.votes,
+                "orders": settings.orders,
+                "decide": settings.decide,
+                "inconclusive": settings.inconclusive,
+                "failures": settings.failures,
+                "strict": settings.strict,
+                "sample": settings.sample,
+                "threshold": settings.threshold,
+                "budget_usd": settings.budget_usd,
+                "offline": settings.offline,
+            },
+            "seed": settings.seed,
+            "profile": "default",
+            "judges": [
+                {"name": judge.name, "version": judge.version, "version_is_digest": judge.version_is_digest} for judge in plan.judges
+            ],
+            "suites": [
+                {
+                    "name": planned.suite.name,
+                    "version": planned.suite.version,
+                    "digest": planned.suite.digest,
+                    "protocol": planned.suite.protocol,
+                    "label_kind": planned.suite.label_kind,
+                    "variants": [variant.name for variant in planned.variants],
+                    "instances": len(planned.suite.instances),
+                    "planned": len(planned.instances),
+                }
+                for planned in plan.suites.values()
+            ],
+            "skipped": [
+                {"judge": judge, "suite": suite, "variant": variant or None, "reason": reason}
+                for (judge, suite, variant), reason in sorted(plan.skipped.items())
+            ],
+        },
+        "metrics": [
+            {
+                "judge": row.judge,
+                "suite": row.suite,
+                "protocol": row.protocol,
+                "variant": row.variant,
+                "stratum": row.stratum,
+                "metric": row.metric,
+                **_estimate(row.estimate),
+            }
+            for row in report.metrics
+        ],
+        "comparisons": [_comparison(item) for item in report.comparisons],
+        "gates": [
+            {
+                "judge": result.judge,
+                "suite": result.suite,
+                "name": result.gate.text,
+                "metric": result.gate.metric,
+                "variant": result.gate.variant,
+                "threshold": result.gate.threshold,
+                "decision": result.decision,
+                "value": result.value,
+                "low": result.low,
+                "high": result.high,
+                "n": result.n,
+                "message": result.message,
+            }
+            for result in report.gates
+        ],
+        "outcomes": [
+            {
+                "judge": result.judge,
+                "suite": result.suite,
+                "variant": result.variant,
+                "instance": result.instance,
+                "label": result.outcome.label,
+                "result": result.outcome.result,
+                "correct": None if result.outcome.gold is None else result.outcome.correct,
+                "score": result.outcome.score,
+                "tallies": result.outcome.tallies(),
+                "reason": result.outcome.reason,
+            }
+            for result in report.outcomes
+        ],
+        "calls": asdict(report.calls),
+        "baselines": dict(report.baselines),
+        "findings": list(report.findings),
+        "notes": list(report.notes),
+    }
+
+
+def _estimate(estimate: Estimate) -> dict[str, Any]:
+    return {
+        "value": estimate.value,
+        "low": estimate.low,
+        "high": estimate.high,
+        "n": estimate.n,
+        "method": estimate.method,
+        "note": estimate.note,
+    }
+
+
+def _comparison(item: Comparison) -> dict[str, Any]:
+    return {
+        "first": item.first,
+        "second": item.second,
+        "suite": item.suite,
+        "variant": item.variant,
+        "n": item.n,
+        "accuracy_difference": _estimate(item.accuracy_difference),
+        "p": item.p,
+        "p_holm": item.p_holm,
+        "flip_rate": _estimate(item.flip_rate),
+        "vote_shift": _estimate(item.vote_shift),
+        "needed": item.needed,
+    }
+
+
+def write_json(report: Report, path: Path) -> None:
+    """Write the report in one step: a reader sees the old file or the new one. Raises SettingsError if it cannot be written."""
+    text = json.dumps(report_to_dict(report), ensure_ascii=True, indent=1, allow_nan=False) + "\n"
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+        try:
+            with open(handle, "w", encoding="ascii") as file:  # noqa: PTH123 - the handle is open already
+                file.write(text)
+            umask = os.umask(0)
+            os.umask(umask)
+            Path(name).chmod(0o666 & ~umask)
+            Path(name).replace(path)
+        except BaseException:
+            Path(name).unlink(missing_ok=True)
+            raise
+    except OSError as error:
+        raise SettingsError(f"the report cannot be written: {error.strerror}", path=path) from None

@@ -1,0 +1,327 @@
+"""What a person reads: before the run what it will do, after it what the judge is worth."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, Final
+
+from pytest_novelty.gates import FAIL, INCONCLUSIVE, NOT_ENFORCED, PASS, GateResult
+from pytest_novelty.metrics.catalogue import CATALOGUE
+from pytest_novelty.model import CORRECT, REFERENCE, UNLABELLED, WRONG
+from pytest_novelty.outcomes import CaseResult
+from pytest_novelty.plan import Plan, SuitePlan
+from pytest_novelty.reports.text import (
+    clean,
+    name_label,
+    plural,
+    short_title,
+    show_interval,
+    show_usd,
+    show_value,
+)
+
+if TYPE_CHECKING:
+    from pytest_novelty._pytest.session import NoveltySession
+    from pytest_novelty.results import Report
+
+_WORST: Final = 5
+_LISTED: Final = 25
+_WIDE: Final = 100
+"""Columns from which the table has room for the metrics' names beside what they mean."""
+_DECISIONS: Final = {PASS: ("passes", "green"), FAIL: ("FAILS", "bold red"), INCONCLUSIVE: ("undecided", "yellow"), NOT_ENFORCED: ("not enforced", "dim")}
+
+
+# --- before -------------------------------------------------------------------------------------------------
+
+
+def header_lines(session: NoveltySession) -> list[str]:
+    """Judges and versions, suites, calls, how many are stored, what cannot be decided."""
+    plan = session.plan
+    lines = []
+    for judge in plan.judges:
+        note = " (digest of its source file; edits elsewhere are not seen)" if judge.version_is_digest else ""
+        lines.append(f"novelty judge: {judge.name}, version {judge.version}{note}, {_price(judge.traits.cost_usd_per_call)}")
+    if not session.only_suites and not plan.suites:
+        lines.append("novelty suites: not run, paths are given (tests may name suites by marks)")
+        return lines
+    stored = stored_counts(session)
+    for planned in plan.suites.values():
+        lines.append(_suite_line(plan, planned, stored.get(planned.suite.name, 0)))
+    settings = plan.settings
+    budget = "" if settings.budget_usd is None else f", budget {show_usd(settings.budget_usd)}"
+    mode = ", offline: answers come from the store only" if settings.offline else ""
+    lines.append(f"novelty store: {settings.store}, {plural(settings.concurrency, 'call')} in flight at most{budget}{mode}")
+    lines += [f"novelty: {judge} {reason}, {what} skipped" for judge, what, reason in _skipped(plan)]
+    lines += [f"novelty: no outcome can pass a gate: {text}" for text in plan.announcements()]
+    dist = session.config.getoption("dist", "no")
+    if dist not in ("no", "load") or (dist == "load" and not session.only_suites):
+        lines.append("novelty: workers look ahead by one case only (they do so further with --dist load and no paths)")
+    return lines
+
+
+def _price(cost: float | None) -> str:
+    if cost is None:
+        return "cost unknown until its answers tell it"
+    return "free" if cost == 0 else f"${cost:g} a call"
+
+
+def _suite_line(plan: Plan, planned: SuitePlan, stored: int) -> str:
+    suite = planned.suite
+    pairs = list(plan.pairs(planned))
+    calls = sum(
+        len(planned.instances) * variant.axes.votes * (2 if suite.protocol == "pairwise" and variant.axes.orders == "both" else 1)
+        for _, variant in pairs
+    )
+    size = plural(len(planned.instances), "instance")
+    if planned.sampled:
+        size += f" (a sample of {len(suite.instances)})"
+    variants = f", {plural(len(planned.variants), 'variant')}" if len(planned.variants) > 1 else ""
+    kept = f", {stored:,} of them stored" if stored else ", none stored"
+    return f"novelty suite: {suite.name} {suite.version}, {size}{variants}, {plural(calls, 'call')}{kept}"
+
+
+def stored_counts(session: NoveltySession) -> dict[str, int]:
+    """Verdicts of these judge versions in the store, by suite. A count, not a promise: prompts or texts may have changed."""
+    from pytest_novelty.store import SqliteStore
+
+    path = session.plan.settings.store
+    if not path.exists() or session.plan.settings.refresh:
+        return {}
+    store = SqliteStore(path)
+    try:
+        return {
+            name: sum(store.count(name, judge.name, judge.version) for judge in session.plan.judges) for name in session.plan.suites
+        }
+    finally:
+        store.close()
+
+
+def _skipped(plan: Plan) -> Iterator[tuple[str, str, str]]:
+    for planned in plan.suites.values():
+        list(plan.pairs(planned))
+    for (judge, suite, variant), reason in sorted(plan.skipped.items()):
+        yield judge, f"variant {variant} of {suite}" if variant else suite, reason
+
+
+def progress_line(session: NoveltySession) -> str:
+    """Cases done and what they cost, while a long run goes on."""
+    done, planned = len(session.results), sum(1 for _ in session.plan.cases())
+    cost = sum(result.usage.cost_usd for result in session.results.values())
+    return f"novelty: {done:,} of {plural(planned, 'case')} judged, {show_usd(cost)} so far"
+
+
+# --- after --------------------------------------------------------------------------------------------------
+
+
+def write_summary(session: NoveltySession, reporter: Any) -> None:
+    """The section at the end of pytest's output."""
+    report = session.report
+    if report is None:
+        if session.notes:
+            reporter.write_sep("-", "novelty")
+            for note in session.notes:
+                reporter.write_line(f"novelty: {clean(note)}")
+        return
+    reporter.write_sep("=", "novelty")
+    width = min(max(reporter._tw.fullwidth, 60), 140)
+    reporter.write_line(render(report, width=width, colour=reporter.hasmarkup))
+    for line in session.write_reports():
+        reporter.write_line(f"novelty: {line}")
+
+
+def render(report: Report, *, width: int = 100, colour: bool = False) -> str:
+    """The report as text: headline, tables, comparisons, worst instances, what to do next."""
+    from rich.console import Console
+
+    stream = io.StringIO()
+    console = Console(
+        file=stream, width=width, force_terminal=colour, color_system="standard" if colour else None, highlight=False, legacy_windows=False
+    )
+    console.print(_styled(clean(report.headline), "bold"))
+    for planned in report.plan.suites.values():
+        for judge in report.plan.judges:
+            for variant in planned.variants:
+                if any((row.judge, row.suite, row.variant) == (judge.name, planned.suite.name, variant.name) for row in report.metrics):
+                    console.print()
+                    console.print(_table(report, planned, judge.name, variant.name, width, colour))
+    for printable in (*_comparisons(report, colour), *_verdicts(report), *_worst(report), *_closing(report)):
+        console.print(printable)
+    return stream.getvalue().rstrip("\n")
+
+
+def _styled(text: str, style: str = "") -> Any:
+    from rich.text import Text
+
+    return Text(text, style=style)
+
+
+def _new_table(title: str, columns: list[tuple[str, str]], colour: bool) -> Any:
+    from rich import box
+    from rich.table import Table
+
+    table = Table(
+        title=_styled(title, "bold"), title_justify="left", box=box.SIMPLE_HEAD if colour else None, pad_edge=False, padding=(0, 2, 0, 0)
+    )
+    for name, justify in columns:
+        table.add_column(name, justify=justify)  # type: ignore[arg-type]
+    return table
+
+
+def _table(report: Report, planned: SuitePlan, judge: str, variant: str, width: int, colour: bool) -> Any:
+    suite = planned.suite
+    place = suite.name if variant == REFERENCE else f"{suite.name}, variant {variant}"
+    named = width >= _WIDE
+    columns = [("", "left"), *([("metric", "left")] if named else []), ("value", "right"), ("95 % interval", "left"), ("n", "right"), ("gate", "left"), ("", "left")]
+    table = _new_table(f"{judge} on {place}", columns, colour)
+    gates = [gate for gate in report.gates if (gate.judge, gate.suite, gate.gate.variant) == (judge, suite.name, variant)]
+    rows = [row for row in report.metrics if (row.judge, row.suite, row.variant) == (judge, suite.name, variant)]
+    for row in rows:
+        own = [g for g in gates if g.gate.metric == row.metric and (":".join(g.gate.stratum) if g.gate.stratum else None) == row.stratum]
+        if row.estimate.value is None and not own:
+            continue
+        name = CATALOGUE[row.metric].title + (f" ({row.stratum})" if row.stratum else "")
+        cells = [
+            _styled(name),
+            *([_styled(row.metric, "dim")] if named else []),
+            _styled(show_value(row.metric, row.estimate.value)),
+            _styled(show_interval(row.metric, row.estimate)),
+            _styled(str(row.estimate.n)),
+        ]
+        first = own[0] if own else None
+        table.add_row(*cells, *_gate_cells(first))
+        for more in own[1:]:
+            table.add_row(*[""] * len(cells), *_gate_cells(more))
+        if row.estimate.note and (row.estimate.value is None or own or row.metric in ("tie_rate", "invalid_rate", "cost_usd")):
+            table.add_row(_styled(f"  {clean(row.estimate.note, 90)}", "dim"))
+    return table
+
+
+def _gate_cells(gate: GateResult | None) -> tuple[Any, Any]:
+    if gate is None:
+        return "", ""
+    word, style = _DECISIONS[gate.decision]
+    wanted = f"{'|x| ' if gate.gate.absolute else ''}{gate.gate.op} {gate.gate.threshold:g}"
+    return _styled(wanted), _styled(word, style)
+
+
+def _comparisons(report: Report, colour: bool) -> Iterator[Any]:
+    if not report.comparisons:
+        return
+    yield ""
+    columns = [("judges", "left"), ("accuracy difference", "left"), ("p (Holm)", "right"), ("verdicts differ", "left"), ("vote shift", "left"), ("n", "right")]
+    suites = sorted({item.suite for item in report.comparisons})
+    table = _new_table("Judges compared on the same instances (points, 95 % interval; * Holm-adjusted p <= .05)", columns, colour)
+    for item in report.comparisons:
+        place = f" on {item.suite}" if len(suites) > 1 else ""
+        place += "" if item.variant == REFERENCE else f" [{item.variant}]"
+        more = f"; about {item.needed} instances would decide" if item.needed else ""
+        table.add_row(
+            _styled(f"{item.first} - {item.second}{place}"),
+            _styled(_points(item.accuracy_difference, signed=True) + ("*" if item.starred else more)),
+            "" if item.p_holm is None else f"{item.p_holm:.3g}",
+            _styled(_points(item.flip_rate)),
+            _styled(_points(item.vote_shift)),
+            str(item.n),
+        )
+    yield table
+
+
+def _points(estimate: Any, *, signed: bool = False) -> str:
+    if estimate.value is None:
+        return "undefined"
+    form = "{:+.0f}" if signed else "{:.0f}"
+    text = form.format(100 * estimate.value)
+    if estimate.low is not None and estimate.high is not None:
+        text += f" [{form.format(100 * estimate.low)}, {form.format(100 * estimate.high)}]"
+    return text
+
+
+def _verdicts(report: Report) -> Iterator[Any]:
+    """The verdicts themselves, where there is no gold to be worse than: a user's own ideas."""
+    for planned in report.plan.suites.values():
+        if planned.suite.labelled:
+            continue
+        own = [r for r in report.outcomes if r.suite == planned.suite.name and r.variant == REFERENCE]
+        if not own:
+            continue
+        yield ""
+        yield _styled(f"Verdicts on {planned.suite.name}", "bold")
+        for result in own[:_LISTED]:
+            instance = planned.by_id[result.instance]
+            votes = ", ".join(
+                f"{count} {name_label(instance, label)}" for label, count in sorted(_vote_counts(result).items(), key=lambda pair: -pair[1])
+            )
+            score = "" if result.outcome.score is None else f", score {result.outcome.score:.2f}"
+            judge = f"{result.judge}: " if len(report.plan.judges) > 1 else ""
+            yield _styled(f"  {result.instance}  {judge}{name_label(instance, result.outcome.label)} ({votes}{score})  {short_title(instance.ideas[0])}")
+        if len(own) > _LISTED:
+            yield _styled(f"  ... and {len(own) - _LISTED} more (all are in the report: --novelty-report out.json)", "dim")
+
+
+def _vote_counts(result: CaseResult) -> dict[str, int]:
+    counts: dict[str, int] = {}
+    for order in result.outcome.tallies().values():
+        for name, count in order.items():
+            counts[name] = counts.get(name, 0) + count
+    return counts
+
+
+def _worst(report: Report) -> Iterator[Any]:
+    """Wrong with all votes, then with most; then those without a valid verdict."""
+    candidates = [r for r in report.outcomes if r.variant == REFERENCE and r.outcome.result not in (CORRECT, UNLABELLED)]
+    if not candidates:
+        return
+    candidates.sort(key=lambda r: (r.outcome.result != WRONG, -_decidedness(r), r.label))
+    yield ""
+    yield _styled(f"Worst of {plural(len(candidates), 'outcome')} that {'is' if len(candidates) == 1 else 'are'} not right", "bold")
+    for result in candidates[:_WORST]:
+        planned = report.plan.suites[result.suite]
+        instance = planned.by_id[result.instance]
+        said, gold = name_label(instance, result.outcome.label), name_label(instance, result.outcome.gold)
+        subject = "" if len(instance.ideas) > 1 else f'"{short_title(instance.ideas[0])}": '
+        yield _styled(f"  {result.suite} {result.instance}: {subject}{result.judge} says {said} ({_tally(result)}), gold is {gold}")
+        if result.outcome.reason:
+            yield _styled(f"    {clean(result.outcome.reason, 220)}", "dim")
+
+
+def _tally(result: CaseResult) -> str:
+    votes = sorted(_vote_counts(result).values(), reverse=True)
+    return ":".join(map(str, votes)) if len(votes) > 1 else f"all {votes[0]} votes" if votes else "no votes"
+
+
+def _decidedness(result: CaseResult) -> float:
+    counts = [vote.label for vote in result.outcome.votes if vote.valid]
+    return counts.count(result.outcome.label) / len(counts) if counts else 0.0
+
+
+def _closing(report: Report) -> Iterator[Any]:
+    yield ""
+    for finding in report.findings:
+        yield _styled(f"Finding: {clean(finding)}", "yellow")
+    for note in report.notes:
+        yield _styled(f"Note: {clean(note)}")
+    calls = report.calls
+    spent = f"cost {show_usd(calls.cost_usd)}" + (f" ({calls.unpriced} calls without a price)" if calls.unpriced else "")
+    speed = f", median {calls.latency_s['p50']:.2g} s, p99 {calls.latency_s['p99']:.2g} s" if calls.latency_s.get("max", 0) > 0 else ""
+    tokens = f", {calls.tokens_in:,} tokens in and {calls.tokens_out:,} out" if calls.tokens_in or calls.tokens_out else ""
+    yield _styled(f"Calls: {calls.made:,} made, {calls.reused:,} reused, {calls.failed:,} without a valid verdict; {spent}{tokens}{speed}.")
+    steps = list(_next_steps(report))
+    for index, step in enumerate(steps):
+        yield _styled(("Next: " if index == 0 else "      ") + step)
+
+
+def _next_steps(report: Report) -> Iterator[str]:
+    open_gates = [gate for gate in report.gates if gate.decision == INCONCLUSIVE and gate.value is not None]
+    if open_gates:
+        first = open_gates[0]
+        yield f"{first.gate.text} is undecided for {first.judge}: {first.message.rpartition('; ')[2]}."
+    if report.calls.failed:
+        yield "see raw answers of invalid verdicts: run again with -rA, or read the store with pytest-novelty export."
+    judges = [judge.name for judge in report.plan.judges]
+    if "lexical" not in judges and report.baselines:
+        yield f"compare with the baseline, paired: add --novelty-judge=lexical (after --novelty-judge={judges[0]})."
+    elif judges == ["lexical"]:
+        yield "this is the baseline. Test your own judge: pytest --novelty-judge=module:function (see README, Your own judge)."
+    if not report.plan.settings.reports:
+        yield "keep the numbers: --novelty-report out.json."

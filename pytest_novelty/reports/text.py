@@ -1,0 +1,60 @@
+"""Words and numbers for people: estimates, instances, plurals, and texts that cannot harm a terminal."""
+
+from __future__ import annotations
+
+from pytest_novelty.headline import percent
+from pytest_novelty.metrics.catalogue import CATALOGUE, QUANTITY, SIGNED
+from pytest_novelty.metrics.view import Estimate
+from pytest_novelty.model import Idea, Instance
+
+
+def show_value(metric: str, value: float | None) -> str:
+    """Shares as percentages, signed metrics with their sign, quantities as they are."""
+    if value is None:
+        return "undefined"
+    kind = CATALOGUE[metric].kind
+    if metric == "cost_usd":
+        return show_usd(value)
+    if kind == QUANTITY:
+        return f"{value:g}"
+    if kind == SIGNED:
+        return f"{value:+.2f}"
+    if metric in ("auroc", "reliability", "macro_f1", "f1_novel", "f1_not_novel"):
+        return f"{value:.2f}"
+    return f"{percent(value)} %"
+
+
+def show_interval(metric: str, estimate: Estimate) -> str:
+    if estimate.low is None or estimate.high is None or estimate.low == estimate.high:
+        return ""
+    low, high = (show_value(metric, bound).removesuffix(" %") for bound in (estimate.low, estimate.high))
+    return f"[{low}, {high}]"
+
+
+def plural(count: int, noun: str) -> str:
+    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
+
+
+def clean(text: str, limit: int = 10_000) -> str:
+    """One line without control characters (a judge's reason may hold escape sequences) and without lone surrogates."""
+    text = text.encode("utf-8", "backslashreplace").decode("utf-8")
+    text = " ".join("".join(char if char.isprintable() else " " for char in text).split())
+    return text if len(text) <= limit else f"{text[: limit - 3]}..."
+
+
+def name_label(instance: Instance, label: str | None) -> str:
+    """A label as a person would say it: ideas of a pair by their titles."""
+    for idea in instance.ideas:
+        if len(instance.ideas) > 1 and idea.id == label:
+            return f'"{short_title(idea)}"'
+    return label or "no label"
+
+
+def short_title(idea: Idea, limit: int = 60) -> str:
+    return clean(idea.title or idea.text, limit)
+
+
+def show_usd(value: float | None) -> str:
+    if value is None:
+        return "an unknown amount"
+    return "$0" if value == 0 else f"${value:.4f}" if value < 0.1 else f"${value:.2f}"

@@ -1,0 +1,170 @@
+"""Runs cases: feeds the engine ahead of the case that is asked for, and turns what comes back into results."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Callable, Iterable, Sequence
+from typing import Final
+
+from pytest_novelty.budget import Ledger
+from pytest_novelty.calls import Call, CallPlanner, Case, changed_parts
+from pytest_novelty.engine import Engine, Ticket
+from pytest_novelty.errors import MissingVerdictError, NoveltyError, RunError
+from pytest_novelty.model import OK, Record
+from pytest_novelty.outcomes import CaseResult, case_result
+from pytest_novelty.plan import Plan
+from pytest_novelty.store import VerdictStore
+
+Label = tuple[str, str, str, str]
+
+_BATCH: Final = 256
+"""Calls that are queued together: one look into the store for all of them."""
+
+
+class Runner:
+    """One per process. ``expect`` says what will be asked for, ``result`` asks.
+
+    Parameters
+    ----------
+    workers: processes that share the run's concurrency.
+    loop, stuck_hint: handed to the engine.
+    """
+
+    def __init__(
+        self,
+        plan: Plan,
+        store: VerdictStore,
+        *,
+        ledger: Ledger | None = None,
+        workers: int = 1,
+        loop: asyncio.AbstractEventLoop | None = None,
+        stuck_hint: str = "",
+    ) -> None:
+        settings = plan.settings
+        self._plan = plan
+        self._store = store
+        self._planner = CallPlanner(plan.prompts, settings.seed)
+        self._engine = Engine(
+            plan.judges,
+            store,
+            concurrency=max(1, settings.concurrency // workers),
+            ledger=ledger,
+            offline=settings.offline,
+            refresh=settings.refresh,
+            loop=loop,
+            stuck_hint=stuck_hint,
+        )
+        self._pid = os.getpid()
+        self._expected: list[Case] = []
+        self._next = 0
+        self._tickets: dict[Label, Ticket | NoveltyError] = {}
+        self._cancelled = False
+        self.last_failures: list[Record] = []
+        """The records without a valid verdict of the case that was asked for last."""
+
+    def expect(self, cases: Iterable[Case]) -> None:
+        """The cases in the order in which they will be asked for. Nothing is sent before the first is."""
+        self._expected = list(cases)
+        self._next = 0
+
+    def result(self, case: Case, tick: Callable[[], None] | None = None) -> CaseResult:
+        """The result of one case, when its last call is committed.
+
+        Raises MissingVerdictError (offline), BudgetReached, PromptError, JudgeError, StoreError.
+        """
+        if os.getpid() != self._pid:
+            raise RunError("the process was forked after judging began", hint="Run without a plugin that forks tests")
+        label = case.label
+        if label not in self._tickets:
+            self._skip_to(case)
+        if label not in self._tickets:
+            self._submit([case])
+        self._feed()
+        ticket = self._tickets.pop(label)
+        if isinstance(ticket, NoveltyError):
+            raise ticket
+        self._engine.wait(ticket, tick=lambda: self._tick(tick))
+        if ticket.missing:
+            raise self._missing(ticket.missing)
+        records = [record for record in ticket.records if record is not None]
+        fresh = [record for index, record in enumerate(ticket.records) if record is not None and index not in ticket.reused]
+        self.last_failures = [record for record in records if record.status != OK]
+        return case_result(case, records, fresh, self._plan.settings.fixed_threshold)
+
+    def cancel(self) -> None:
+        """Make the thread that waits give up."""
+        self._cancelled = True
+
+    @property
+    def budget_reached(self) -> bool:
+        return self._engine.budget_reached
+
+    def close(self) -> list[str]:
+        """Commit what is finished, leave the judges. Returns problems met on the way."""
+        return self._engine.close()
+
+    def _tick(self, tick: Callable[[], None] | None) -> None:
+        if self._cancelled:
+            raise RunError("the run was cancelled")
+        if tick is not None:
+            tick()
+
+    def _skip_to(self, case: Case) -> None:
+        """Look ahead from ``case`` if it is where the expectation stands or later; cases passed over are not asked."""
+        for index in range(self._next, len(self._expected)):
+            if self._expected[index].label == case.label:
+                self._next = index + 1
+                return
+
+    def _feed(self) -> None:
+        """Keep enough calls queued behind the present case, in few batches."""
+        room = self._engine.room
+        while room > 0 and self._next < len(self._expected) and not self._engine.budget_reached:
+            batch: list[Case] = []
+            wanted = min(room, _BATCH)
+            while wanted > 0 and self._next < len(self._expected):
+                case = self._expected[self._next]
+                self._next += 1
+                if case.label not in self._tickets:
+                    batch.append(case)
+                    wanted -= len(case.orders) * case.variant.axes.votes
+            self._submit(batch)
+            room = self._engine.room if room > _BATCH else 0
+
+    def _submit(self, cases: Sequence[Case]) -> None:
+        planned: list[tuple[Case, list[Call]]] = []
+        for case in cases:
+            try:
+                planned.append((case, self._planner.plan(case)))
+            except NoveltyError as error:  # it belongs to that case, not to the one that is waited for
+                self._tickets[case.label] = error
+        for (case, _), ticket in zip(planned, self._engine.submit([calls for _, calls in planned]), strict=True):
+            self._tickets[case.label] = ticket
+
+    def _missing(self, calls: Sequence[Call]) -> MissingVerdictError:
+        call = calls[0]
+        stored = self._store.at_slot(call.case.judge.name, call.case.suite.name, call.case.instance.id)
+        same = [
+            record
+            for record in stored
+            if (record.variant, record.order, record.sample)
+            == (call.request.variant, call.request.order, call.request.sample)
+        ]
+        if same:
+            changed = min((changed_parts(call.parts, record.parts) for record in same), key=len)
+            cause = f"since it was recorded, the {' and the '.join(changed)} changed" if changed else "its record is of another kind"
+        elif stored:
+            cause = "other votes of this instance are recorded, this one is not"
+        else:
+            cause = "nothing is recorded for this judge on this instance"
+        price = call.case.judge.traits.cost_usd_per_call
+        known = [record.cost_usd for record in stored if record.cost_usd is not None]
+        each = price if price is not None else sum(known) / len(known) if known else None
+        cost = "at an unknown cost" if each is None else f"at about ${each * len(calls):.4f}"
+        return MissingVerdictError(
+            f"offline, and {len(calls)} of {len(call.case.orders) * call.case.variant.axes.votes} verdicts of "
+            f"{call.case.judge.name} are not recorded: {cause}",
+            instance=call.case.instance.id,
+            hint=f"Recording them takes {len(calls)} calls {cost}: run without --novelty-offline",
+        )

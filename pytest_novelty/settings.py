@@ -1,0 +1,110 @@
+"""A run's settings, resolved once (command line over ini over suite file) and passed on; never read again."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+from pytest_novelty.errors import SettingsError
+
+DEFAULT_STORE: Final = ".novelty/verdicts.sqlite"
+
+REPORT_SUFFIXES: Final = (".json",)
+"""The report formats that this version writes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """Everything a run was asked for. ``base``: the folder that relative paths start from.
+
+    ``votes`` and ``orders`` None: as each suite says. ``threshold``: a number, ``"cv"``, or None: as the judge says.
+    """
+
+    judges: tuple[str, ...]
+    base: Path
+    suites: tuple[str, ...] = ()
+    variants: tuple[str, ...] = ()
+    votes: int | None = None
+    orders: str | None = None
+    concurrency: int = 16
+    gates: tuple[str, ...] = ()
+    decide: str = "interval"
+    inconclusive: str = "warn"
+    failures: str = "wrong"
+    strict: bool = False
+    reports: tuple[Path, ...] = ()
+    dry_run: bool = False
+    sample: int | None = None
+    threshold: float | str | None = None
+    budget_usd: float | None = None
+    store: Path = field(default_factory=lambda: Path(DEFAULT_STORE))
+    offline: bool = False
+    missing: str = "fail"
+    refresh: bool = False
+    seed: int = 0
+
+    @property
+    def by_point(self) -> bool:
+        return self.decide == "point"
+
+    @property
+    def fixed_threshold(self) -> float | None:
+        return self.threshold if isinstance(self.threshold, float) else None
+
+
+def read_choice(name: str, value: str, choices: Sequence[str]) -> str:
+    if value not in choices:
+        raise SettingsError(f"{name} is {value!r}", hint=f"Choose one of {', '.join(choices)}")
+    return value
+
+
+def read_count(name: str, value: object, lowest: int = 1, highest: int = 1_000_000) -> int:
+    """A whole number, from an option (already an int) or an ini value (a text)."""
+    text = str(value).strip()
+    if not re.fullmatch(r"[+-]?[0-9]{1,12}", text) or not lowest <= int(text) <= highest:
+        raise SettingsError(f"{name} is {text!r}", hint=f"Give a whole number from {lowest} to {highest}")
+    return int(text)
+
+
+def read_dollars(name: str, value: object) -> float:
+    text = str(value).strip().removeprefix("$")
+    try:
+        amount = float(text)
+    except ValueError:
+        amount = math.nan
+    if not (math.isfinite(amount) and amount >= 0):
+        raise SettingsError(f"{name} is {str(value)!r}", hint="Give an amount in US dollars, such as 1.50")
+    return amount
+
+
+def read_threshold(name: str, value: str) -> float | str:
+    text = value.strip()
+    if text == "cv":
+        return text
+    try:
+        number = float(text)
+    except ValueError:
+        number = math.nan
+    if not math.isfinite(number):
+        raise SettingsError(f"{name} is {value!r}", hint="Give a score, or cv to choose it by cross-validation")
+    return number
+
+
+def read_sample(name: str, value: object) -> int:
+    text = str(value).strip()
+    if ".." in text:
+        raise SettingsError(f"{name} is {text!r}, and this version takes fixed sizes only", hint="Give one number of instances")
+    return read_count(name, text)
+
+
+def read_report(name: str, value: str, base: Path) -> Path:
+    path = base / value
+    if path.suffix not in REPORT_SUFFIXES:
+        raise SettingsError(f"{name} is {value!r}", hint=f"The suffix chooses the format: {', '.join(REPORT_SUFFIXES)}")
+    if path.is_dir():
+        raise SettingsError(f"{name} is {value!r}, which is a folder")
+    return path

@@ -1,0 +1,157 @@
+"""Both ledgers follow one rule: what is reserved counts as spent, so no number of calls in flight exceeds the budget."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from threading import Barrier, Thread
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pytest_novelty.budget import MEASURED_CALLS, Ledger, Measured, MemoryLedger, SharedLedger
+from pytest_novelty.store import SqliteStore
+
+MakeLedger = Callable[[float], Ledger]
+
+
+@pytest.fixture(params=["memory", "shared"])
+def make_ledger(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[MakeLedger]:
+    store = SqliteStore(tmp_path / "s")
+    yield MemoryLedger if request.param == "memory" else lambda budget: SharedLedger(store, "run", budget)
+    store.close()
+
+
+def test_what_is_reserved_counts_until_it_is_settled(make_ledger: MakeLedger) -> None:
+    ledger = make_ledger(1.0)
+    assert ledger.reserve(0.75)
+    assert not ledger.reserve(0.5)
+    assert ledger.spent_usd() == 0.0
+    ledger.settle(0.75, 0.25)
+    assert ledger.spent_usd() == 0.25
+    assert ledger.reserve(0.75)  # exactly what is left
+    assert not ledger.reserve(0.01)
+
+
+def test_a_call_that_cost_more_than_reserved_is_counted_in_full(make_ledger: MakeLedger) -> None:
+    ledger = make_ledger(1.0)
+    assert ledger.reserve(0.5)
+    ledger.settle(0.5, 0.9)
+    assert ledger.spent_usd() == pytest.approx(0.9)
+    assert not ledger.reserve(0.2)
+
+
+@pytest.mark.parametrize("budget", [0.0, 1.0])
+def test_free_calls_always_fit(budget: float, make_ledger: MakeLedger) -> None:
+    ledger = make_ledger(budget)
+    assert all(ledger.reserve(0.0) for _ in range(10))
+    assert not ledger.reserve(budget + 0.01)
+
+
+def test_tenths_fit_as_often_as_they_should(make_ledger: MakeLedger) -> None:
+    ledger = make_ledger(1.0)
+    assert [ledger.reserve(0.1) for _ in range(11)] == [True] * 10 + [False]
+
+
+def test_five_calls_measure_an_unknown_cost(make_ledger: MakeLedger) -> None:
+    ledger = make_ledger(1.0)
+    assert ledger.measured("j") == Measured()
+    assert [ledger.begin_measuring("j") for _ in range(MEASURED_CALLS + 1)] == [True] * MEASURED_CALLS + [False]
+    assert ledger.begin_measuring("another")
+    for cost in (0.1, None, 0.3, None):
+        ledger.end_measuring("j", cost)
+    assert ledger.measured("j").mean_usd is None  # one is still out
+    ledger.end_measuring("j", 0.2)
+    found = ledger.measured("j")
+    assert (found.begun, found.ended, found.told, found.untold) == (5, 5, 3, False)
+    assert found.mean_usd == pytest.approx(0.2)
+    assert ledger.spent_usd() == pytest.approx(0.6)
+
+
+def test_a_cost_that_nobody_tells_stays_unknown(make_ledger: MakeLedger) -> None:
+    ledger = make_ledger(1.0)
+    for _ in range(MEASURED_CALLS):
+        assert ledger.begin_measuring("j")
+        ledger.end_measuring("j", None)
+    assert ledger.measured("j").untold
+    assert ledger.measured("j").mean_usd is None  # never 0
+
+
+@pytest.mark.parametrize("budget", [0.0, 0.5])
+def test_nothing_is_measured_when_nothing_is_left(budget: float, make_ledger: MakeLedger) -> None:
+    ledger = make_ledger(budget)
+    assert budget == 0.0 or ledger.reserve(budget)
+    assert not ledger.begin_measuring("j")
+
+
+@pytest.mark.parametrize("cost", [0.01, 0.1])
+def test_eight_threads_never_exceed_the_budget(cost: float, make_ledger: MakeLedger) -> None:
+    ledger, barrier, sent = make_ledger(1.0), Barrier(8), []
+
+    def spend() -> None:
+        barrier.wait()
+        for _ in range(40):
+            if ledger.reserve(cost):
+                sent.append(cost)
+                ledger.settle(cost, cost)
+
+    threads = [Thread(target=spend) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(sent) == round(1.0 / cost)
+    assert ledger.spent_usd() == pytest.approx(1.0)
+
+
+def test_eight_threads_measure_five_calls(make_ledger: MakeLedger) -> None:
+    ledger, barrier, begun = make_ledger(1.0), Barrier(8), []
+
+    def measure() -> None:
+        barrier.wait()
+        begun.extend(ledger.begin_measuring("j") for _ in range(3))
+
+    threads = [Thread(target=measure) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sum(begun) == MEASURED_CALLS
+
+
+def test_workers_share_a_run_and_runs_are_apart(tmp_path: Path) -> None:
+    stores = [SqliteStore(tmp_path / "s") for _ in range(2)]
+    one, other = (SharedLedger(store, "run", 1.0) for store in stores)
+    assert one.reserve(0.75)
+    assert not other.reserve(0.5)
+    assert SharedLedger(stores[1], "another run", 1.0).reserve(0.5)
+    for store in stores:
+        store.close()
+
+
+steps = st.lists(
+    st.tuples(st.sampled_from(["reserve", "settle", "begin", "end"]), st.integers(0, 8)), min_size=1, max_size=12
+)
+
+
+@given(steps)
+def test_both_ledgers_behave_alike(script: list[tuple[str, int]], tmp_path_factory: pytest.TempPathFactory) -> None:
+    store = SqliteStore(tmp_path_factory.mktemp("ledger") / "s")
+    ledgers = (MemoryLedger(2.0), SharedLedger(store, "run", 2.0))
+    for action, eighths in script:
+        cost = eighths / 8  # sums of eighths are exact
+        said = []
+        for ledger in ledgers:
+            if action == "reserve":
+                said.append(ledger.reserve(cost))
+            elif action == "settle":
+                said.append(ledger.reserve(cost) and ledger.settle(cost, cost / 2))
+            elif action == "begin":
+                said.append(ledger.begin_measuring("j"))
+            elif ledger.measured("j").begun > ledger.measured("j").ended:
+                said.append(ledger.end_measuring("j", cost if eighths else None))
+        assert said[:1] == said[1:]
+        assert ledgers[0].measured("j") == ledgers[1].measured("j")
+        assert ledgers[0].spent_usd() == ledgers[1].spent_usd()
+    store.close()

@@ -1,0 +1,75 @@
+"""Secrets of the environment reach no record."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from pytest_novelty.digests import canonical_json
+from pytest_novelty.masking import MASK, make_mask
+from pytest_novelty.recording import Recorder
+
+SECRET = 's3cr3t-"quoted"\\and\\slashed'
+
+
+@pytest.mark.parametrize("name", ["OPENAI_API_KEY", "hf_token", "DB_PASSWORD", "MY_SECRET", "AWS_CREDENTIALS", "BASIC_AUTH"])
+def test_values_named_like_a_secret_are_masked(name: str) -> None:
+    mask = make_mask({name: SECRET, "HOME": "/home/user"})
+    assert mask(f"a {SECRET} b {SECRET}/home/user") == f"a {MASK} b {MASK}/home/user"
+
+
+def test_a_secret_inside_json_is_masked_and_the_json_stays_json() -> None:
+    mask = make_mask({"API_KEY": SECRET})
+    masked = mask(canonical_json({"reason": f"the key is {SECRET}!"}))
+    assert json.loads(masked) == {"reason": f"the key is {MASK}!"}
+
+
+@pytest.mark.parametrize(
+    "environment",
+    [{}, {"API_KEY": ""}, {"API_KEY": "1"}, {"TOKENIZERS_PARALLELISM": "false"}, {"EDITOR": "ordinary words"}],
+)
+def test_ordinary_words_stay(environment: dict[str, str]) -> None:
+    text = "1 false ordinary words and a 'secret' key"
+    assert make_mask(environment)(text) == text
+
+
+def test_a_path_that_exists_is_no_secret(tmp_path: Any) -> None:
+    mask = make_mask({"GOOGLE_CREDENTIALS": str(tmp_path), "API_KEY": "a\0" + "b" * 9})
+    assert mask(f"in {tmp_path} and a\0bbbbbbbbb") == f"in {tmp_path} and {MASK}"
+
+
+def test_the_longest_secret_wins() -> None:
+    assert make_mask({"A_KEY": "12345678", "B_KEY": "1234567890"})("1234567890") == MASK
+
+
+def test_values_are_no_patterns() -> None:
+    assert make_mask({"A_KEY": ".*.*.*.*"})("ordinary .*.*.*.* words") == f"ordinary {MASK} words"
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        SECRET,
+        f'{{"novel": true, "reasoning": {json.dumps(SECRET)}}}',
+        {"novel": True, "reason": SECRET},
+        {"novel": SECRET},
+        {"answer": SECRET, "more": [SECRET]},
+        {"novel": True, "model": SECRET},
+        {"novel": True, "retrieved": [{"id": SECRET, "title": SECRET, "date": SECRET}]},
+        RuntimeError(f"401 for {SECRET}"),
+    ],
+    ids=["text", "JSON", "reason", "wrong type", "wrapped", "model", "trace", "exception"],
+)
+def test_no_part_of_a_record_has_a_secret(
+    answer: Any, monkeypatch: pytest.MonkeyPatch, make_suite: Any, make_case: Any, plan_calls: Any
+) -> None:
+    monkeypatch.setenv("JUDGE_API_KEY", SECRET)
+    call = plan_calls(make_case(make_suite()))[0]
+    recorder = Recorder()
+    record = recorder.failed(call, answer, 0.0) if isinstance(answer, Exception) else recorder.answered(call, answer, 0.0)
+    written = repr(record)
+    assert MASK in written
+    for spelling in (SECRET, json.dumps(SECRET)[1:-1], repr(SECRET)[1:-1], SECRET[:16]):
+        assert spelling not in written
