@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from pytest_novelty.calls import Case, CallPlanner
+from pytest_novelty.calls import CallPlanner, Case
 from pytest_novelty.judges.base import bind_judge
 from pytest_novelty.judges.lexical import Lexical
 from pytest_novelty.model import CORRECT, REFERENCE, Vote

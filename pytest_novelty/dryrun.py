@@ -57,18 +57,19 @@ class DryRun:
         missing = sum(part.missing for part in self.parts)
         lines.append(f"in all: {plural(missing, 'call')} to make, {total}{self._time()}")
         if self.budget_usd is not None and known > self.budget_usd:
-            lines.append(f"the budget of {show_usd(self.budget_usd)} is too small: the run would stop within it, with paired data")
+            lines.append(
+                f"the budget of {show_usd(self.budget_usd)} is too small: the run would stop within it, with paired data"
+            )
         return lines + [f"no outcome can pass a gate: {text}" for text in self.announcements]
 
     def _line(self, part: Estimated) -> str:
         variant = "" if part.variant == "reference" else f" [{part.variant}]"
         tokens = ""
         if part.characters_in:
-            tokens = f", about {part.characters_in // _CHARACTERS_A_TOKEN:,} input tokens ({_CHARACTERS_A_TOKEN} characters a token)"
-        return (
-            f"{part.judge} on {part.suite}{variant}: {plural(part.calls, 'call')}, {part.stored:,} stored, {part.missing:,} to make"
-            f"{tokens}, {show_usd(part.cost_usd)} ({part.basis})"
-        )
+            count = part.characters_in // _CHARACTERS_A_TOKEN
+            tokens = f", about {count:,} input tokens ({_CHARACTERS_A_TOKEN} characters a token)"
+        calls = f"{plural(part.calls, 'call')}, {part.stored:,} stored, {part.missing:,} to make"
+        return f"{part.judge} on {part.suite}{variant}: {calls}{tokens}, {show_usd(part.cost_usd)} ({part.basis})"
 
     def _time(self) -> str:
         if any(part.missing and part.seconds_a_call is None for part in self.parts):
@@ -128,4 +129,3 @@ def _price(part: Estimated, plan: Plan, store: VerdictStore) -> None:
         part.usd_a_call, part.basis = cost, f"the mean of {plural(count, 'stored call')}"
     else:
         part.basis = "the judge declares no cost; the first five calls would measure it"
-

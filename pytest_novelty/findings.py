@@ -59,7 +59,9 @@ def find_looked_up(views: Views) -> list[str]:
             )
         leaked = sum(bool(result.trace.leaked) for result in view.results)
         if leaked:
-            found.append(f"{judge} on {suite} found the very idea in {leaked} of {len(view)} instances: its accuracy there shows a look-up")
+            found.append(
+                f"{judge} on {suite} found the very idea in {leaked} of {len(view)} instances: its accuracy there shows a look-up"
+            )
     return found
 
 

@@ -13,6 +13,7 @@ from pytest_novelty.metrics.catalogue import CATALOGUE, QUANTITY, SHARE, SIGNED,
 from pytest_novelty.model import REFERENCE, Suite
 
 if TYPE_CHECKING:
+    from pytest_novelty.metrics.planning import Direction
     from pytest_novelty.metrics.view import Estimate
 
 PASS: Final = "pass"
@@ -70,7 +71,9 @@ def parse_gate(text: str) -> Gate:
     except ValueError:
         threshold = math.nan
     if not math.isfinite(threshold):
-        raise GateSyntaxError(f"the threshold {match['threshold']!r} of the gate {text!r} is not a number", hint=_GRAMMAR)
+        raise GateSyntaxError(
+            f"the threshold {match['threshold']!r} of the gate {text!r} is not a number", hint=_GRAMMAR
+        )
     variant = (match["inner"] or match["outer"] or REFERENCE).strip()
     stratum: tuple[str, str] | None = None
     point = False
@@ -252,7 +255,7 @@ def cannot_pass(gate: Gate, n: int, clusters: int | None, *, by_point: bool = Fa
         return None
     if kind == SIGNED and not (gate.absolute or gate.upper):
         return None
-    direction = "<=" if gate.upper else ">="
+    direction: Direction = "<=" if gate.upper else ">="
     if not 0 <= gate.threshold <= 1 or can_pass_share(direction, gate.threshold, n, clusters):
         return None
     units = f"{n} instances" if clusters is None else f"{n} instances in {clusters} clusters"

@@ -81,7 +81,11 @@ def _clause(report: Report, judge: str, version: str, planned: SuitePlan) -> str
     else:
         parts = [f"{name} judged {ran} {noun}{sampled} of {suite.name}"]
         if suite.labelled and accuracy is not None and accuracy.note:
-            parts.append(f"accuracy {accuracy.note}" if accuracy.note.startswith("not evaluable") else f"no accuracy: {accuracy.note}")
+            parts.append(
+                f"accuracy {accuracy.note}"
+                if accuracy.note.startswith("not evaluable")
+                else f"no accuracy: {accuracy.note}"
+            )
         auroc = estimates.get("auroc")
         if auroc is not None and auroc.value is not None:
             parts.append(f"a novel idea outscores one that is not in {with_interval(auroc)} of cases")

@@ -35,8 +35,8 @@ def pytest_novelty_judges() -> Mapping[str, Any]:  # type: ignore[empty-body]
 def pytest_novelty_suites() -> Mapping[str, str | Path]:  # type: ignore[empty-body]
     """Suites by name, for ``--novelty-suite NAME``::
 
-        def pytest_novelty_suites():
-            return {"ours": Path(__file__).parent / "suites" / "ours"}
+    def pytest_novelty_suites():
+        return {"ours": Path(__file__).parent / "suites" / "ours"}
     """
 
 
@@ -44,6 +44,6 @@ def pytest_novelty_suites() -> Mapping[str, str | Path]:  # type: ignore[empty-b
 def pytest_novelty_gates() -> list[str]:  # type: ignore[empty-body]
     """Gates beside those of the suites and of ``--novelty-gate``::
 
-        def pytest_novelty_gates():
-            return ["invalid_rate<=0.05", "abs(position_bias)<=0.10"]
+    def pytest_novelty_gates():
+        return ["invalid_rate<=0.05", "abs(position_bias)<=0.10"]
     """

@@ -158,7 +158,12 @@ def _trace(case: Case, records: Sequence[Record]) -> Trace:
     if not traces:
         return Trace()
     documents = [document for trace in traces for document in trace]
-    own = {_plain_title(title) for idea in case.instance.ideas for title in (idea.title, *_published(idea.metadata)) if title}
+    own = {
+        _plain_title(title)
+        for idea in case.instance.ideas
+        for title in (idea.title, *_published(idea.metadata))
+        if title
+    }
     own_ids = {str(value) for idea in case.instance.ideas for value in _published_ids(idea.metadata)}
     leaked = any(_plain_title(item.title) in own or (item.id and item.id in own_ids) for item in documents)
     late = None
@@ -198,7 +203,7 @@ def _overlap(traces: Sequence[tuple[Document, ...]]) -> float | None:
 
 # --- the wire form ------------------------------------------------------------------------------------------
 
-_FAILED: Final = {status: letter for status, letter in zip(STATUSES[1:], "USRTOE", strict=True)}
+_FAILED: Final = dict(zip(STATUSES[1:], "USRTOE", strict=True))
 _STATUS: Final = {letter: status for status, letter in _FAILED.items()}
 
 
@@ -223,7 +228,15 @@ def to_wire(result: CaseResult, suite: Suite, instance: Instance) -> str:
         value["kinds"] = dict(result.kinds)
     if result.trace != Trace():
         value["trace"] = [result.trace.leaked, result.trace.late, result.trace.overlap]
-    value["use"] = [usage.made, usage.reused, usage.retries, usage.cost_usd, usage.unpriced, usage.tokens_in, usage.tokens_out]
+    value["use"] = [
+        usage.made,
+        usage.reused,
+        usage.retries,
+        usage.cost_usd,
+        usage.unpriced,
+        usage.tokens_in,
+        usage.tokens_out,
+    ]
     if usage.latencies_ms:
         value["ms"] = list(usage.latencies_ms)
     if usage.models:
@@ -248,8 +261,12 @@ def from_wire(value: Mapping[str, Any], suite: Suite, instance: Instance) -> Cas
     label = value["label"]
     outcome = Outcome(label, result_of(label, instance.gold), votes, instance.gold, _mean_score(votes), value["why"])
     made, reused, retries, cost, unpriced, tokens_in, tokens_out = value["use"]
+    judge, suite_name, variant, instance_id = value["id"]
     return CaseResult(
-        *value["id"],
+        judge,
+        suite_name,
+        variant,
+        instance_id,
         outcome=outcome,
         usage=Usage(
             made, reused, retries, cost, unpriced, tokens_in, tokens_out,

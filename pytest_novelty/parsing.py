@@ -19,7 +19,8 @@ _TAGS = r"think|thinking|thought|reasoning|reflection|scratchpad|analysis"
 _MARK = re.compile(rf"\{{|<(?P<close>/)?(?P<tag>{_TAGS})>", re.IGNORECASE)
 _BRACE_OR_STRING = re.compile(r'"(?:[^"\\]|\\.)*"|[{}]', re.DOTALL)
 _REFUSAL = re.compile(
-    r"^\W*(?:i(?:'|\u2019)?m sorry|i am sorry|sorry,|i (?:cannot|can(?:'|\u2019)t|won(?:'|\u2019)t|am unable to|am not able to|must decline)"
+    r"^\W*(?:i(?:'|\u2019)?m sorry|i am sorry|sorry,"
+    r"|i (?:cannot|can(?:'|\u2019)t|won(?:'|\u2019)t|am unable to|am not able to|must decline)"
     r"|as an ai\b|unfortunately,? i (?:cannot|can(?:'|\u2019)t|am))",
     re.IGNORECASE,
 )

@@ -62,7 +62,8 @@ class Plan:
         present = self.suites.get(suite.name)
         if present is not None and present.suite.digest != suite.digest:
             raise SettingsError(
-                f"two suites are called {suite.name!r}: {present.suite.path} and {suite.path}", hint="Rename one of them"
+                f"two suites are called {suite.name!r}: {present.suite.path} and {suite.path}",
+                hint="Rename one of them",
             )
         chosen = self._choose_variants(suite, variants)
         if present is not None:
@@ -88,10 +89,12 @@ class Plan:
         for name in sorted(names - set(suite.variants)):
             if named is not None:
                 raise UnknownNameError(f"variant of the suite {suite.name}", name, suite.variants)
-        axes = {"votes": self.settings.votes, "orders": self.settings.orders}
-        changes = {name: value for name, value in axes.items() if value is not None}
+        votes, orders = self.settings.votes, self.settings.orders
         return tuple(
-            replace(variant, axes=replace(variant.axes, **changes)) if changes else variant
+            replace(
+                variant,
+                axes=replace(variant.axes, votes=votes or variant.axes.votes, orders=orders or variant.axes.orders),
+            )
             for variant in suite.variants.values()
             if variant.name in names
         )

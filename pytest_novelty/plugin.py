@@ -28,7 +28,8 @@ def pytest_cmdline_main(config: pytest.Config) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line(
-        "markers", "novelty(suite, variants=None): judge this suite in this test, once per instance (needs novelty_case)"
+        "markers",
+        "novelty(suite, variants=None): judge this suite in this test, once per instance (needs novelty_case)",
     )
     if is_active(config):
         from pytest_novelty._pytest.hooks import ActiveHooks

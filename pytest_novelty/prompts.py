@@ -51,7 +51,7 @@ class Prompt:
         """(role, content) messages. Raises PromptError, with template and instance, if a variable is missing."""
         import jinja2
 
-        context = {
+        context: dict[str, object] = {
             "ideas": tuple(ideas),
             "as_of": as_of,
             "may_tie": powers.may_tie,

@@ -17,7 +17,7 @@ from pytest_novelty.headline import make_headline
 from pytest_novelty.metrics.catalogue import CATALOGUE, get_metric, metrics_for
 from pytest_novelty.metrics.comparison import Comparison, compare_all
 from pytest_novelty.metrics.resampling import Resampler
-from pytest_novelty.metrics.view import Estimate, View
+from pytest_novelty.metrics.view import Estimate, View, label_by_cross_validation
 from pytest_novelty.model import REFERENCE
 from pytest_novelty.outcomes import CaseResult
 from pytest_novelty.plan import Plan, SuitePlan
@@ -121,21 +121,27 @@ def make_report(
     which not all planned cases ran are never enforced.
     """
     outcomes = sorted({result.label: result for result in results}.values(), key=lambda result: result.label)
+    relabelled: list[CaseResult] = []
     grouped: dict[tuple[str, str, str], list[CaseResult]] = {}
     for result in outcomes:
         grouped.setdefault((result.suite, result.variant, result.judge), []).append(result)
     views: dict[tuple[str, str, str], View] = {}
     resamplers: dict[str, dict[int, Resampler]] = {}
-    for (suite, variant, judge), members in grouped.items():
-        traits = next(item.traits for item in plan.judges if item.name == judge)
-        views[suite, variant, judge] = View(
+    for (suite, variant_name, judge_name), members in grouped.items():
+        traits = next(item.traits for item in plan.judges if item.name == judge_name)
+        if plan.settings.threshold == "cv":
+            members = label_by_cross_validation(members, plan.suites[suite].suite, traits, plan.settings.seed)
+        views[suite, variant_name, judge_name] = View(
             members,
             plan.suites[suite].suite,
             traits,
             failures=plan.settings.failures,
             seed=plan.settings.seed,
+            cross_fitted=plan.settings.threshold == "cv",
             resamplers=resamplers.setdefault(suite, {}),
         )
+        relabelled += members
+    outcomes = sorted(relabelled, key=lambda result: result.label)
     rows: list[MetricRow] = []
     gates: list[GateResult] = []
     comparisons: list[Comparison] = []
@@ -145,7 +151,11 @@ def make_report(
         rows += computed
         gates += _decide_gates(plan, planned, of_suite, computed, unenforced)
         for variant in planned.variants:
-            pairs = [(judge.name, of_suite[variant.name, judge.name]) for judge in plan.judges if (variant.name, judge.name) in of_suite]
+            pairs = [
+                (judge.name, of_suite[variant.name, judge.name])
+                for judge in plan.judges
+                if (variant.name, judge.name) in of_suite
+            ]
             comparisons += compare_all(pairs, variant.name)
     calls = _count_calls(plan, outcomes)
     findings = [*find_degenerate(views), *find_looked_up(views), *find_models(outcomes)]
@@ -167,7 +177,9 @@ def _metric_rows(planned: SuitePlan, views: Mapping[tuple[str, str], View]) -> l
             if gate.stratum is not None and gate.variant == variant:
                 estimate = CATALOGUE[gate.metric].load()(view.only(*gate.stratum))
                 assert isinstance(estimate, Estimate)
-                rows.append(MetricRow(judge, suite.name, suite.protocol, variant, gate.metric, estimate, ":".join(gate.stratum)))
+                rows.append(
+                    MetricRow(judge, suite.name, suite.protocol, variant, gate.metric, estimate, ":".join(gate.stratum))
+                )
     return rows
 
 

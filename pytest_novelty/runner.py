@@ -88,7 +88,9 @@ class Runner:
         if ticket.missing:
             raise self._missing(ticket.missing)
         records = [record for record in ticket.records if record is not None]
-        fresh = [record for index, record in enumerate(ticket.records) if record is not None and index not in ticket.reused]
+        fresh = [
+            record for index, record in enumerate(ticket.records) if record is not None and index not in ticket.reused
+        ]
         self.last_failures = [record for record in records if record.status != OK]
         return case_result(case, records, fresh, self._plan.settings.fixed_threshold)
 
@@ -153,7 +155,11 @@ class Runner:
         ]
         if same:
             changed = min((changed_parts(call.parts, record.parts) for record in same), key=len)
-            cause = f"since it was recorded, the {' and the '.join(changed)} changed" if changed else "its record is of another kind"
+            cause = (
+                f"since it was recorded, the {' and the '.join(changed)} changed"
+                if changed
+                else "its record is of another kind"
+            )
         elif stored:
             cause = "other votes of this instance are recorded, this one is not"
         else:

@@ -97,7 +97,9 @@ def read_threshold(name: str, value: str) -> float | str:
 def read_sample(name: str, value: object) -> int:
     text = str(value).strip()
     if ".." in text:
-        raise SettingsError(f"{name} is {text!r}, and this version takes fixed sizes only", hint="Give one number of instances")
+        raise SettingsError(
+            f"{name} is {text!r}, and this version takes fixed sizes only", hint="Give one number of instances"
+        )
     return read_count(name, text)
 
 

@@ -199,13 +199,18 @@ class SqliteStore:
             return [_from_row(row) for row in self._read(query, (suite, instance, judge))]
 
     def means(self, judge: str, version: str) -> tuple[float | None, float | None, int]:
-        query = "SELECT avg(cost_usd), avg(latency_s), count(cost_usd) FROM records WHERE judge = ? AND judge_version = ? AND status = ?"
+        query = (
+            "SELECT avg(cost_usd), avg(latency_s), count(cost_usd) FROM records "
+            "WHERE judge = ? AND judge_version = ? AND status = ?"
+        )
         cost, seconds, count = self.row(query, (judge, version, OK)) or (None, None, 0)
         return cost, seconds, count
 
     def count(self, suite: str, judge: str, version: str) -> int:
         """Reusable records of one judge version on one suite."""
-        query = "SELECT count(*) FROM records WHERE suite = ? AND judge = ? AND judge_version = ? AND status NOT IN (?, ?)"
+        query = (
+            "SELECT count(*) FROM records WHERE suite = ? AND judge = ? AND judge_version = ? AND status NOT IN (?, ?)"
+        )
         row = self.row(query, (suite, judge, version, ERROR, TIMEOUT))
         return int(row[0]) if row else 0
 

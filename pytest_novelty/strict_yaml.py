@@ -69,6 +69,7 @@ def read_yaml(path: Path, kind: type[DataError]) -> Document:
 
 def _refuse_tricks(text: str, loader: Any, path: Path, kind: type[DataError]) -> None:
     depth = 0
+    event: Any
     for event in yaml.parse(text, Loader=loader):
         line = event.start_mark.line + 1
         if isinstance(event, yaml.AliasEvent) or getattr(event, "anchor", None) is not None:
@@ -83,9 +84,7 @@ def _refuse_tricks(text: str, loader: Any, path: Path, kind: type[DataError]) ->
             depth -= 1
 
 
-def _build(
-    node: yaml.Node, at: tuple[str | int, ...], lines: dict[Any, int], path: Path, kind: type[DataError]
-) -> Json:
+def _build(node: Any, at: tuple[str | int, ...], lines: dict[Any, int], path: Path, kind: type[DataError]) -> Json:
     lines.setdefault(at, node.start_mark.line + 1)
     if isinstance(node, yaml.SequenceNode):
         return [_build(item, (*at, index), lines, path, kind) for index, item in enumerate(node.value)]

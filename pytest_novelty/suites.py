@@ -183,7 +183,8 @@ def check_variants(suite: Suite, variants: Iterable[Variant]) -> None:
                 if wanted not in idea.renderings:
                     has = ", ".join(("text", *sorted(idea.renderings)))
                     raise SuiteError(
-                        f"the idea {idea.id!r} has no rendering {wanted!r}, which the variant {variant.name!r} shows (it has {has})",
+                        f"the idea {idea.id!r} has no rendering {wanted!r}, which the variant {variant.name!r} shows "
+                        f"(it has {has})",
                         path=suite.path,
                         line=None if suite.path.suffix in (".yaml", ".yml") else instance.line,
                         instance=instance.id,

@@ -63,7 +63,10 @@ class NoveltyCase:
             pytest.fail(self._describe(broken or list(outcome.failures)), pytrace=False)
         if self._session.strict and outcome.result in (WRONG, TIE):
             gold = f"gold is {outcome.gold!r}"
-            pytest.fail(f"{outcome.result}: {self._case.judge.name} says {outcome.label!r}, {gold}. {outcome.reason}", pytrace=False)
+            pytest.fail(
+                f"{outcome.result}: {self._case.judge.name} says {outcome.label!r}, {gold}. {outcome.reason}",
+                pytrace=False,
+            )
 
     def _describe(self, failures: list[Vote]) -> str:
         planned = len(self._case.orders) * self._case.variant.axes.votes
@@ -77,7 +80,15 @@ class NoveltyCase:
         return "\n".join(lines)
 
 
-LETTERS = {"correct": "c", "wrong": "w", "tie": "t", "abstained": "a", "invalid": "i", "incomplete": "i", "unlabelled": "u"}
+LETTERS = {
+    "correct": "c",
+    "wrong": "w",
+    "tie": "t",
+    "abstained": "a",
+    "invalid": "i",
+    "incomplete": "i",
+    "unlabelled": "u",
+}
 """What an outcome is, in one letter of the report attribute."""
 
 

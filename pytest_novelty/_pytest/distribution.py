@@ -24,12 +24,14 @@ class SliceScheduling(LoadScheduling):  # type: ignore[misc, unused-ignore]
         self._groups = groups
 
     def schedule(self) -> None:
-        if self.collection is not None or not self._check_nodes_have_same_collection():
+        known: list[str] | None = self.collection  # type: ignore[has-type, unused-ignore]
+        if known is not None or not self._check_nodes_have_same_collection():
             super().schedule()
             return
-        self.collection = next(iter(self.node2collection.values()))
-        self.maxschedchunk = self.maxschedchunk or len(self.collection)
-        slices = cut(self._groups(self.collection), self.numnodes)
+        collection: list[str] = next(iter(self.node2collection.values()))
+        self.collection = collection
+        self.maxschedchunk = self.config.getoption("maxschedchunk") or len(collection)
+        slices = cut(self._groups(collection), self.numnodes)
         for node in self.nodes:
             slot = node.workerinput[ATTRIBUTE]["slot"]
             own = list(slices[slot])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-
 import pytest
 
 from pytest_novelty.errors import SettingsError
@@ -22,7 +21,8 @@ def suites_of(metafunc: pytest.Metafunc) -> list[tuple[str, list[str] | None]] |
     if "novelty_case" not in metafunc.fixturenames:
         if own:
             raise SettingsError(
-                f"{definition.nodeid} has the novelty mark but not the novelty_case fixture", hint="Add novelty_case to its arguments"
+                f"{definition.nodeid} has the novelty mark but not the novelty_case fixture",
+                hint="Add novelty_case to its arguments",
             )
         return False
     marks = list(reversed(own)) or ([inherited] if inherited is not None else [])
@@ -37,7 +37,9 @@ def _read(mark: pytest.Mark, nodeid: str) -> list[tuple[str, list[str] | None]]:
     variants = mark.kwargs.get("variants")
     names = [suite] if isinstance(suite, str) else list(suite) if isinstance(suite, (list, tuple)) else []
     if not names or not all(isinstance(name, str) for name in names):
-        raise SettingsError(f"{nodeid}: the novelty mark needs suite, a name or a path (or a list of these), not {suite!r}")
+        raise SettingsError(
+            f"{nodeid}: the novelty mark needs suite, a name or a path (or a list of these), not {suite!r}"
+        )
     if isinstance(variants, str):
         variants = [variants]
     if variants is not None and not (isinstance(variants, (list, tuple)) and all(isinstance(v, str) for v in variants)):

@@ -31,36 +31,83 @@ class Option:
 
 
 OPTIONS: Final = (
-    Option("--novelty-judge", "The judge to test: a registered name, lexical, chance, module:attribute or replay:FILE. Repeat it to "
-           "compare judges. Without it the plugin does nothing.", "NAME", "list", ini=False),
-    Option("--novelty-suite", "Suite to run: a name or a path (a suite, an ideas.jsonl, a folder of texts). Default: the embedded "
-           "suites.", "NAME|PATH", "list"),
+    Option(
+        "--novelty-judge",
+        "The judge to test: a registered name, lexical, chance, module:attribute or replay:FILE. Repeat it to compare judges. "
+        "Without it the plugin does nothing.",
+        "NAME",
+        "list",
+        ini=False,
+    ),
+    Option(
+        "--novelty-suite",
+        "Suite to run: a name or a path (a suite, an ideas.jsonl, a folder of texts). Default: the embedded suites.",
+        "NAME|PATH",
+        "list",
+    ),
     Option("--novelty-variant", "Variant to run beside the reference, or all.", "NAME", "list"),
     Option("--novelty-votes", "Votes per order. Default: as the suite says (3).", "K"),
-    Option("--novelty-orders", "both or ab: show pairs in both orders, or only as they are. Default: as the suite says (both).",
-           "both|ab"),
-    Option("--novelty-sample", "Judge only so many instances of each suite, chosen by the seed; samples nest, gates count.", "N"),
-    Option("--novelty-gate", "A gate, such as 'strict_accuracy>=0.80' or 'abs(position_bias)<=0.10', beside the suite's own.",
-           "GATE", "list"),
-    Option("--novelty-decide", "interval (default): a gate passes or fails only if the 95 %% interval lies wholly on one side; point: "
-           "by the value alone.", "interval|point"),
-    Option("--novelty-inconclusive", "What an inconclusive gate does: warn (default; shown as skipped) or fail.", "warn|fail"),
-    Option("--novelty-failures", "What an instance without a valid verdict counts as: wrong (default), drop or tie.",
-           "wrong|drop|tie"),
+    Option(
+        "--novelty-orders",
+        "both or ab: show pairs in both orders, or only as they are. Default: as the suite says (both).",
+        "both|ab",
+    ),
+    Option(
+        "--novelty-sample",
+        "Judge only so many instances of each suite, chosen by the seed; samples nest, gates count.",
+        "N",
+    ),
+    Option(
+        "--novelty-gate",
+        "A gate, such as 'strict_accuracy>=0.80' or 'abs(position_bias)<=0.10', beside the suite's own.",
+        "GATE",
+        "list",
+    ),
+    Option(
+        "--novelty-decide",
+        "interval (default): a gate passes or fails only if the 95 %% interval lies wholly on one side; point: by the value "
+        "alone.",
+        "interval|point",
+    ),
+    Option(
+        "--novelty-inconclusive",
+        "What an inconclusive gate does: warn (default; shown as skipped) or fail.",
+        "warn|fail",
+    ),
+    Option(
+        "--novelty-failures",
+        "What an instance without a valid verdict counts as: wrong (default), drop or tie.",
+        "wrong|drop|tie",
+    ),
     Option("--novelty-strict", "Wrong verdicts and ties fail their case.", kind="flag"),
-    Option("--novelty-threshold", "For judges that only score: the mean score from which an idea counts as novel, or cv.", "X|cv"),
+    Option(
+        "--novelty-threshold",
+        "For judges that only score: the mean score from which an idea counts as novel, or cv to choose it by cross-validation.",
+        "X|cv",
+    ),
     Option("--novelty-report", "Write the report to this file; the suffix chooses the format (.json).", "PATH", "list"),
-    Option("--novelty-dry-run", "Show what would be asked, what is stored and what it would cost; ask nothing.", kind="flag",
-           ini=False),
+    Option(
+        "--novelty-dry-run",
+        "Show what would be asked, what is stored and what it would cost; ask nothing.",
+        kind="flag",
+        ini=False,
+    ),
     Option("--novelty-budget", "Stop before the next call would bring the run's cost above this.", "USD"),
     Option("--novelty-concurrency", "Calls in flight at once, over all workers (16).", "N"),
-    Option("--novelty-store", "The file that keeps all verdicts (.novelty/verdicts.sqlite below the rootdir).", "PATH"),
+    Option(
+        "--novelty-store",
+        "The file that keeps all verdicts (.novelty/verdicts.sqlite); relative paths start at the rootdir.",
+        "PATH",
+    ),
     Option("--novelty-offline", "Answer from the store only; a verdict that is not there is an error.", kind="flag"),
-    Option("--novelty-missing", "What a missing verdict does when offline: fail (default) or warn (the case is skipped).",
-           "fail|warn"),
+    Option(
+        "--novelty-missing",
+        "What a missing verdict does when offline: fail (default) or warn (the case is skipped).",
+        "fail|warn",
+    ),
     Option("--novelty-refresh", "Ask again although the store has an answer, and replace it.", kind="flag"),
     Option("--novelty-seed", "Seed of the votes, samples and resamples (0).", "N"),
-)  # fmt: skip
+)
 
 
 def add_options(parser: pytest.Parser) -> None:

@@ -13,7 +13,7 @@ from typing import Any, Final
 
 import pytest
 
-from pytest_novelty._pytest.cases import NoveltyCase, letter_of
+from pytest_novelty._pytest.cases import letter_of
 from pytest_novelty._pytest.ids import VIRTUAL, case_ids, gate_id, slug
 from pytest_novelty._pytest.options import read_settings
 from pytest_novelty._pytest.slices import cut
@@ -86,11 +86,14 @@ class NoveltySession:
         self.only_suites = self.only_suites or not given
         judges = _merge("judge", config.hook.pytest_novelty_judges())
         suites = {
-            name: settings.base / path
-            for name, path in _merge("suite", config.hook.pytest_novelty_suites()).items()
+            name: settings.base / path for name, path in _merge("suite", config.hook.pytest_novelty_suites()).items()
         }
         self.plan = make_plan(
-            settings, judges, suites, with_suites=self.only_suites or named, also=f"conftests read: {_conftests(config)}"
+            settings,
+            judges,
+            suites,
+            with_suites=self.only_suites or named,
+            also=f"conftests read: {_conftests(config)}",
         )
         if not self.is_worker and not settings.dry_run:
             SqliteStore(settings.store, check=True).close()
@@ -242,6 +245,7 @@ class NoveltySession:
         planned = self.plan.suites[suite]
         result = from_wire(value, planned.suite, planned.by_id[instance])
         self.results[judge, suite, variant, instance] = result
+
     def gate_count(self) -> int:
         """Gates that will be reported, as far as is known now."""
         return sum(
@@ -310,7 +314,9 @@ def _merge(kind: str, found: Iterable[dict[str, Any]]) -> dict[str, Any]:
     merged: dict[str, Any] = {}
     for mapping in found:
         if not hasattr(mapping, "items"):
-            raise SettingsError(f"pytest_novelty_{kind}s returned {type(mapping).__name__}", hint="Return {name: " + kind + "}")
+            raise SettingsError(
+                f"pytest_novelty_{kind}s returned {type(mapping).__name__}", hint="Return {name: " + kind + "}"
+            )
         for name, value in mapping.items():
             if not isinstance(name, str) or not name.strip():
                 raise SettingsError(f"pytest_novelty_{kind}s returned the name {name!r}", hint="Names are texts")
@@ -326,4 +332,7 @@ def _conftests(config: pytest.Config) -> str:
         for plugin in config.pluginmanager.get_plugins()
         if (path := getattr(plugin, "__file__", None)) and Path(path).name == "conftest.py"
     ]
-    return ", ".join(sorted(files)) or "none (one must lie in the rootdir, in a folder named on the command line, or in test*/ below)"
+    return (
+        ", ".join(sorted(files))
+        or "none (one must lie in the rootdir, in a folder named on the command line, or in test*/ below)"
+    )

@@ -92,12 +92,12 @@ def is_coroutine_function(function: object) -> bool:
 
 def bind_judge(name: str, value: object) -> Judge:
     """Check what a user registered as ``name``. Raises JudgeError with the attribute that is wrong."""
-    if inspect.isclass(value):
+    if isinstance(value, type):
         try:
             value = value()
         except Exception as error:
             raise JudgeError(
-                f"the judge {name!r} is the class {value.__name__}, and calling it without arguments raised {type(error).__name__}: {error}",
+                f"the judge {name!r} is a class that cannot be called without arguments: {type(error).__name__}: {error}",
                 hint="Register an instance",
             ) from None
     if not callable(value):

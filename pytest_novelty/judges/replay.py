@@ -35,7 +35,8 @@ class Replay:
         slot = (request.instance_id, request.variant, request.order, request.sample)
         if slot not in self._answers:
             raise LookupError(
-                f"{self._path} has no answer for this instance in variant {request.variant}, order {request.order}, vote {request.sample}"
+                f"{self._path} has no answer for this instance: variant {request.variant}, order {request.order}, "
+                f"vote {request.sample}"
             )
         status, message, raw = self._answers[slot]
         if status != OK and not raw:
@@ -61,7 +62,8 @@ def load_replay(path: Path) -> Replay:
             slot = (opaque_id(row["suite"], row["instance"]), row["variant"], row["order"], row["sample"])
             if slot in answers:
                 raise JudgeError(
-                    f"has two answers for {row['suite']} {row['instance']}, variant {row['variant']}, order {row['order']}, vote {row['sample']}",
+                    f"has two answers for {row['suite']} {row['instance']}, variant {row['variant']}, order {row['order']}, "
+                    f"vote {row['sample']}",
                     path=path,
                     line=line,
                     hint="Export one judge and one version at a time",

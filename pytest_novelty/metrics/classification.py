@@ -6,6 +6,7 @@ from collections import Counter
 
 import numpy as np
 
+from pytest_novelty.metrics import threshold
 from pytest_novelty.metrics.auroc import auroc, auroc_interval
 from pytest_novelty.metrics.estimating import mean_in_unit, ratio_in_unit, share
 from pytest_novelty.metrics.resampling import FloatArray
@@ -13,7 +14,9 @@ from pytest_novelty.metrics.view import Estimate, View
 from pytest_novelty.model import ABSTAINED, NOT_NOVEL, NOVEL, OK, TIE
 
 UNLABELLED_NOTE = "the suite has no gold labels"
-LOOKED_UP_NOTE = "not evaluable: the judge may have looked up the answer (it retrieves, does not honour as_of, and shows no trace)"
+LOOKED_UP_NOTE = (
+    "not evaluable: the judge may have looked up the answer (it retrieves, does not honour as_of, and shows no trace)"
+)
 SCORES_ONLY_NOTE = "the judge gives scores and no threshold (declare one, or --novelty-threshold)"
 
 
@@ -37,7 +40,7 @@ def accuracy(view: View) -> Estimate:
     """Share of labelled instances whose outcome is the gold label; ties, incomplete and invalid earn nothing."""
     if why := _no_labels(view):
         return Estimate.undefined(why)
-    return share(view, view.correct, view.labelled, support(view))
+    return _refitted(view, share(view, view.correct, view.labelled, support(view)), threshold.accuracy)
 
 
 def soft_accuracy(view: View) -> Estimate:
@@ -71,7 +74,8 @@ def _f1_of(view: View, offset: int) -> Estimate:
         return Estimate.undefined(why)
     rows = _confusion(view)
     involved = int((rows[view.labelled, offset : offset + 3].sum(axis=1) > 0).sum())
-    return ratio_in_unit(view, rows, lambda sums: _f1(sums, offset), view.labelled, max(1, involved), support(view))
+    estimate = ratio_in_unit(view, rows, lambda sums: _f1(sums, offset), view.labelled, max(1, involved), support(view))
+    return _refitted(view, estimate, threshold.f1 if offset == 0 else threshold.f1_of_other)
 
 
 def f1_novel(view: View) -> Estimate:
@@ -87,7 +91,7 @@ def macro_f1(view: View) -> Estimate:
     if why := _no_labels(view):
         return Estimate.undefined(why)
     rows = _confusion(view)
-    return ratio_in_unit(
+    estimate = ratio_in_unit(
         view,
         rows,
         lambda sums: (_f1(sums, 0) + _f1(sums, 3)) / 2,
@@ -95,6 +99,22 @@ def macro_f1(view: View) -> Estimate:
         max(1, int(view.labelled.sum())),
         support(view),
     )
+    return _refitted(view, estimate, threshold.macro_f1)
+
+
+def _refitted(view: View, estimate: Estimate, metric: threshold.Metric) -> Estimate:
+    """Where labels come from cross-validated thresholds, let the interval know that they were chosen."""
+    usable = view.labelled & np.isfinite(view.mean_scores)
+    if not view.cross_fitted or not usable.any() or not _from_scores(view):
+        return estimate
+    gold = np.array([instance.gold == NOVEL for instance in view.instances], dtype=bool)[usable]
+    clusters = np.arange(len(view)) if view.clusters is None else view.clusters
+    return threshold.widen(estimate, metric, view.mean_scores[usable], gold, clusters[usable], view.seed)
+
+
+def _from_scores(view: View) -> bool:
+    """No vote names a label: the outcomes' labels come from the scores."""
+    return not view.counts.any()
 
 
 def auroc_of_scores(view: View) -> Estimate:

@@ -61,7 +61,9 @@ def ratio_in_unit(
     value = float(evaluate(stat, kept.sum(axis=0)))
     if not np.isfinite(value):
         return Estimate.undefined(note or "0 of 0", len(kept))
-    interval = unit_interval(stat, denominators=denominators, cap=4 * len(kept), resampler=view.resampler(len(unit_rows(stat))))
+    interval = unit_interval(
+        stat, denominators=denominators, cap=4 * len(kept), resampler=view.resampler(len(unit_rows(stat)))
+    )
     return _estimate(value, interval, len(kept), note, None)
 
 

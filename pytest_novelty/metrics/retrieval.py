@@ -19,7 +19,9 @@ def leak_rate(view: View) -> Estimate:
 
 def late_rate(view: View) -> Estimate:
     """Share of dated instances with dated results in which a vote retrieved something from after ``as_of``."""
-    return _share_of(view, [result.trace.late for result in view.results], "no answer lists dated results for a dated instance")
+    return _share_of(
+        view, [result.trace.late for result in view.results], "no answer lists dated results for a dated instance"
+    )
 
 
 def _share_of(view: View, events: Sequence[bool | None], undefined: str) -> Estimate:
@@ -43,6 +45,8 @@ def cost_usd(view: View) -> Estimate:
     made = sum(result.usage.made for result in view.results)
     known = sum(result.usage.cost_usd for result in view.results)
     if unpriced:
-        note = f"the cost of {unpriced} of {made} calls is unknown" + (f"; the others cost ${known:.4f}" if known else "")
+        note = f"the cost of {unpriced} of {made} calls is unknown" + (
+            f"; the others cost ${known:.4f}" if known else ""
+        )
         return Estimate.undefined(note, len(view))
     return quantity(known, len(view), f"{made} calls made in this run")

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 
 from pytest_novelty.judges.base import Traits
 from pytest_novelty.metrics.resampling import BoolArray, FloatArray, IntArray, Resampler
-from pytest_novelty.model import CORRECT, INCOMPLETE, INVALID, OK, TIE, Instance, Suite
+from pytest_novelty.model import CORRECT, INCOMPLETE, INVALID, NOT_NOVEL, NOVEL, OK, TIE, Instance, Suite
 from pytest_novelty.outcomes import CaseResult
 from pytest_novelty.protocols import PROTOCOLS
+from pytest_novelty.protocols.base import result_of
 
 FAILURES = (INVALID, INCOMPLETE)
 
@@ -45,6 +46,7 @@ class View:
     results: one per instance, in any order.
     suite, traits: what was judged and what the judge declares.
     failures: ``wrong``, ``drop`` or ``tie``: what an outcome without a valid label counts as.
+    cross_fitted: labels come from scores by thresholds chosen on other folds.
     resamplers: shared cache, so that all metrics of a suite see the same resamples.
     """
 
@@ -56,12 +58,14 @@ class View:
         *,
         failures: str = "wrong",
         seed: int = 0,
+        cross_fitted: bool = False,
         resamplers: dict[int, Resampler] | None = None,
     ) -> None:
         self.suite = suite
         self.traits = traits
         self.failures = failures
         self.seed = seed
+        self.cross_fitted = cross_fitted
         self._resamplers = {} if resamplers is None else resamplers
         self.results = tuple(sorted(results, key=lambda result: result.instance))
         by_id = {instance.id: instance for instance in suite.instances}
@@ -72,8 +76,14 @@ class View:
 
     def only(self, stratum: str, value: str) -> View:
         """The instances of one stratum."""
-        kept = [result for result, instance in zip(self.results, self.instances, strict=True) if instance.strata.get(stratum) == value]
-        return View(kept, self.suite, self.traits, failures=self.failures, seed=self.seed)
+        kept = [
+            result
+            for result, instance in zip(self.results, self.instances, strict=True)
+            if instance.strata.get(stratum) == value
+        ]
+        return View(
+            kept, self.suite, self.traits, failures=self.failures, seed=self.seed, cross_fitted=self.cross_fitted
+        )
 
     def resampler(self, units: int) -> Resampler:
         if units not in self._resamplers:
@@ -134,7 +144,9 @@ class View:
         protocol = PROTOCOLS[self.suite.protocol]
         place = {order: index for index, order in enumerate(self.orders)}
         for row, (result, instance) in enumerate(zip(self.results, self.instances, strict=True)):
-            columns = {label: index for index, label in enumerate(protocol.gold_labels([idea.id for idea in instance.ideas]))}
+            columns = {
+                label: index for index, label in enumerate(protocol.gold_labels([idea.id for idea in instance.ideas]))
+            }
             columns[TIE] = 2
             for vote in result.outcome.votes:
                 if vote.label is not None:
@@ -183,3 +195,23 @@ class View:
         return dated and all(result.trace.leaked is None for result in self.results)
 
 
+def label_by_cross_validation(
+    results: Sequence[CaseResult], suite: Suite, traits: Traits, seed: int
+) -> list[CaseResult]:
+    """Give outcomes that have a score and no label one, by a threshold chosen on the other folds. Needs gold labels."""
+    from pytest_novelty.metrics.threshold import cross_fitted, fold_of
+
+    view = View(results, suite, traits, seed=seed)
+    usable = np.isfinite(view.mean_scores) & np.array([i.gold is not None for i in view.instances], dtype=bool)
+    if not view.scores_only or not usable.any():
+        return list(results)
+    gold = np.array([instance.gold == NOVEL for instance in view.instances], dtype=bool)
+    clusters = np.arange(len(view)) if view.clusters is None else view.clusters
+    said = np.zeros(len(view), dtype=bool)
+    said[usable] = cross_fitted(view.mean_scores[usable], gold[usable], fold_of(clusters[usable], seed))
+    labelled = []
+    for result, novel, use in zip(view.results, said, usable, strict=True):
+        label = (NOVEL if novel else NOT_NOVEL) if use else result.outcome.label
+        outcome = replace(result.outcome, label=label, result=result_of(label, result.outcome.gold))
+        labelled.append(replace(result, outcome=outcome))
+    return labelled

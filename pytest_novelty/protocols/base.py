@@ -69,7 +69,7 @@ def violates(message: str, kind: str = "wrong type") -> Failure:
     return Failure(SCHEMA_VIOLATION, kind, message)
 
 
-def read_number(value: Mapping[str, Json], key: str, limits: tuple[float, float] | None) -> float | None | Failure:
+def read_number(value: Mapping[str, Json], key: str, limits: tuple[float, float] | None) -> float | Failure | None:
     """A finite number, None if the key is absent or null, or a Failure."""
     number = value.get(key)
     if number is None:

@@ -42,7 +42,8 @@ def report_to_dict(report: Report) -> dict[str, Any]:
             "seed": settings.seed,
             "profile": "default",
             "judges": [
-                {"name": judge.name, "version": judge.version, "version_is_digest": judge.version_is_digest} for judge in plan.judges
+                {"name": judge.name, "version": judge.version, "version_is_digest": judge.version_is_digest}
+                for judge in plan.judges
             ],
             "suites": [
                 {

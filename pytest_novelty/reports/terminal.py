@@ -27,9 +27,16 @@ if TYPE_CHECKING:
 
 _WORST: Final = 5
 _LISTED: Final = 25
+_NOTED: Final = ("tie_rate", "invalid_rate", "reliability", "score_levels")
+"""Metrics whose note is shown although no gate rests on them."""
 _WIDE: Final = 100
 """Columns from which the table has room for the metrics' names beside what they mean."""
-_DECISIONS: Final = {PASS: ("passes", "green"), FAIL: ("FAILS", "bold red"), INCONCLUSIVE: ("undecided", "yellow"), NOT_ENFORCED: ("not enforced", "dim")}
+_DECISIONS: Final = {
+    PASS: ("passes", "green"),
+    FAIL: ("FAILS", "bold red"),
+    INCONCLUSIVE: ("undecided", "yellow"),
+    NOT_ENFORCED: ("not enforced", "dim"),
+}
 
 
 # --- before -------------------------------------------------------------------------------------------------
@@ -41,7 +48,9 @@ def header_lines(session: NoveltySession) -> list[str]:
     lines = []
     for judge in plan.judges:
         note = " (digest of its source file; edits elsewhere are not seen)" if judge.version_is_digest else ""
-        lines.append(f"novelty judge: {judge.name}, version {judge.version}{note}, {_price(judge.traits.cost_usd_per_call)}")
+        lines.append(
+            f"novelty judge: {judge.name}, version {judge.version}{note}, {_price(judge.traits.cost_usd_per_call)}"
+        )
     if not session.only_suites and not plan.suites:
         lines.append("novelty suites: not run, paths are given (tests may name suites by marks)")
         return lines
@@ -51,7 +60,9 @@ def header_lines(session: NoveltySession) -> list[str]:
     settings = plan.settings
     budget = "" if settings.budget_usd is None else f", budget {show_usd(settings.budget_usd)}"
     mode = ", offline: answers come from the store only" if settings.offline else ""
-    lines.append(f"novelty store: {settings.store}, {plural(settings.concurrency, 'call')} in flight at most{budget}{mode}")
+    lines.append(
+        f"novelty store: {settings.store}, {plural(settings.concurrency, 'call')} in flight at most{budget}{mode}"
+    )
     lines += [f"novelty: {judge} {reason}, {what} skipped" for judge, what, reason in _skipped(plan)]
     lines += [f"novelty: no outcome can pass a gate: {text}" for text in plan.announcements()]
     dist = session.config.getoption("dist", "no")
@@ -70,7 +81,9 @@ def _suite_line(plan: Plan, planned: SuitePlan, stored: int) -> str:
     suite = planned.suite
     pairs = list(plan.pairs(planned))
     calls = sum(
-        len(planned.instances) * variant.axes.votes * (2 if suite.protocol == "pairwise" and variant.axes.orders == "both" else 1)
+        len(planned.instances)
+        * variant.axes.votes
+        * (2 if suite.protocol == "pairwise" and variant.axes.orders == "both" else 1)
         for _, variant in pairs
     )
     size = plural(len(planned.instances), "instance")
@@ -91,7 +104,8 @@ def stored_counts(session: NoveltySession) -> dict[str, int]:
     store = SqliteStore(path)
     try:
         return {
-            name: sum(store.count(name, judge.name, judge.version) for judge in session.plan.judges) for name in session.plan.suites
+            name: sum(store.count(name, judge.name, judge.version) for judge in session.plan.judges)
+            for name in session.plan.suites
         }
     finally:
         store.close()
@@ -136,13 +150,21 @@ def render(report: Report, *, width: int = 100, colour: bool = False) -> str:
 
     stream = io.StringIO()
     console = Console(
-        file=stream, width=width, force_terminal=colour, color_system="standard" if colour else None, highlight=False, legacy_windows=False
+        file=stream,
+        width=width,
+        force_terminal=colour,
+        color_system="standard" if colour else None,
+        highlight=False,
+        legacy_windows=False,
     )
     console.print(_styled(clean(report.headline), "bold"))
     for planned in report.plan.suites.values():
         for judge in report.plan.judges:
             for variant in planned.variants:
-                if any((row.judge, row.suite, row.variant) == (judge.name, planned.suite.name, variant.name) for row in report.metrics):
+                if any(
+                    (row.judge, row.suite, row.variant) == (judge.name, planned.suite.name, variant.name)
+                    for row in report.metrics
+                ):
                     console.print()
                     console.print(_table(report, planned, judge.name, variant.name, width, colour))
     for printable in (*_comparisons(report, colour), *_verdicts(report), *_worst(report), *_closing(report)):
@@ -161,7 +183,11 @@ def _new_table(title: str, columns: list[tuple[str, str]], colour: bool) -> Any:
     from rich.table import Table
 
     table = Table(
-        title=_styled(title, "bold"), title_justify="left", box=box.SIMPLE_HEAD if colour else None, pad_edge=False, padding=(0, 2, 0, 0)
+        title=_styled(title, "bold"),
+        title_justify="left",
+        box=box.SIMPLE_HEAD if colour else None,
+        pad_edge=False,
+        padding=(0, 2, 0, 0),
     )
     for name, justify in columns:
         table.add_column(name, justify=justify)  # type: ignore[arg-type]
@@ -169,15 +195,32 @@ def _new_table(title: str, columns: list[tuple[str, str]], colour: bool) -> Any:
 
 
 def _table(report: Report, planned: SuitePlan, judge: str, variant: str, width: int, colour: bool) -> Any:
+    from rich.console import Group
+
     suite = planned.suite
+    notes: list[Any] = []
     place = suite.name if variant == REFERENCE else f"{suite.name}, variant {variant}"
     named = width >= _WIDE
-    columns = [("", "left"), *([("metric", "left")] if named else []), ("value", "right"), ("95 % interval", "left"), ("n", "right"), ("gate", "left"), ("", "left")]
+    columns = [
+        ("", "left"),
+        *([("metric", "left")] if named else []),
+        ("value", "right"),
+        ("95 % interval", "left"),
+        ("n", "right"),
+        ("gate", "left"),
+        ("", "left"),
+    ]
     table = _new_table(f"{judge} on {place}", columns, colour)
-    gates = [gate for gate in report.gates if (gate.judge, gate.suite, gate.gate.variant) == (judge, suite.name, variant)]
+    gates = [
+        gate for gate in report.gates if (gate.judge, gate.suite, gate.gate.variant) == (judge, suite.name, variant)
+    ]
     rows = [row for row in report.metrics if (row.judge, row.suite, row.variant) == (judge, suite.name, variant)]
     for row in rows:
-        own = [g for g in gates if g.gate.metric == row.metric and (":".join(g.gate.stratum) if g.gate.stratum else None) == row.stratum]
+        own = [
+            g
+            for g in gates
+            if g.gate.metric == row.metric and (":".join(g.gate.stratum) if g.gate.stratum else None) == row.stratum
+        ]
         if row.estimate.value is None and not own:
             continue
         name = CATALOGUE[row.metric].title + (f" ({row.stratum})" if row.stratum else "")
@@ -192,9 +235,9 @@ def _table(report: Report, planned: SuitePlan, judge: str, variant: str, width: 
         table.add_row(*cells, *_gate_cells(first))
         for more in own[1:]:
             table.add_row(*[""] * len(cells), *_gate_cells(more))
-        if row.estimate.note and (row.estimate.value is None or own or row.metric in ("tie_rate", "invalid_rate", "cost_usd")):
-            table.add_row(_styled(f"  {clean(row.estimate.note, 90)}", "dim"))
-    return table
+        if row.estimate.note and (row.estimate.value is None or own or row.metric in _NOTED):
+            notes.append(_styled(f"  {row.metric}: {clean(row.estimate.note, 200)}", "dim"))
+    return Group(table, *notes)
 
 
 def _gate_cells(gate: GateResult | None) -> tuple[Any, Any]:
@@ -209,9 +252,18 @@ def _comparisons(report: Report, colour: bool) -> Iterator[Any]:
     if not report.comparisons:
         return
     yield ""
-    columns = [("judges", "left"), ("accuracy difference", "left"), ("p (Holm)", "right"), ("verdicts differ", "left"), ("vote shift", "left"), ("n", "right")]
+    columns = [
+        ("judges", "left"),
+        ("accuracy difference", "left"),
+        ("p (Holm)", "right"),
+        ("verdicts differ", "left"),
+        ("vote shift", "left"),
+        ("n", "right"),
+    ]
     suites = sorted({item.suite for item in report.comparisons})
-    table = _new_table("Judges compared on the same instances (points, 95 % interval; * Holm-adjusted p <= .05)", columns, colour)
+    table = _new_table(
+        "Judges compared on the same instances (points, 95 % interval; * Holm-adjusted p <= .05)", columns, colour
+    )
     for item in report.comparisons:
         place = f" on {item.suite}" if len(suites) > 1 else ""
         place += "" if item.variant == REFERENCE else f" [{item.variant}]"
@@ -250,13 +302,17 @@ def _verdicts(report: Report) -> Iterator[Any]:
         for result in own[:_LISTED]:
             instance = planned.by_id[result.instance]
             votes = ", ".join(
-                f"{count} {name_label(instance, label)}" for label, count in sorted(_vote_counts(result).items(), key=lambda pair: -pair[1])
+                f"{count} {name_label(instance, label)}"
+                for label, count in sorted(_vote_counts(result).items(), key=lambda pair: -pair[1])
             )
             score = "" if result.outcome.score is None else f", score {result.outcome.score:.2f}"
             judge = f"{result.judge}: " if len(report.plan.judges) > 1 else ""
-            yield _styled(f"  {result.instance}  {judge}{name_label(instance, result.outcome.label)} ({votes}{score})  {short_title(instance.ideas[0])}")
+            verdict = f"{judge}{name_label(instance, result.outcome.label)} ({votes}{score})"
+            yield _styled(f"  {result.instance}  {verdict}  {short_title(instance.ideas[0])}")
         if len(own) > _LISTED:
-            yield _styled(f"  ... and {len(own) - _LISTED} more (all are in the report: --novelty-report out.json)", "dim")
+            yield _styled(
+                f"  ... and {len(own) - _LISTED} more (all are in the report: --novelty-report out.json)", "dim"
+            )
 
 
 def _vote_counts(result: CaseResult) -> dict[str, int]:
@@ -269,18 +325,25 @@ def _vote_counts(result: CaseResult) -> dict[str, int]:
 
 def _worst(report: Report) -> Iterator[Any]:
     """Wrong with all votes, then with most; then those without a valid verdict."""
-    candidates = [r for r in report.outcomes if r.variant == REFERENCE and r.outcome.result not in (CORRECT, UNLABELLED)]
+    candidates = [
+        r for r in report.outcomes if r.variant == REFERENCE and r.outcome.result not in (CORRECT, UNLABELLED)
+    ]
     if not candidates:
         return
     candidates.sort(key=lambda r: (r.outcome.result != WRONG, -_decidedness(r), r.label))
     yield ""
-    yield _styled(f"Worst of {plural(len(candidates), 'outcome')} that {'is' if len(candidates) == 1 else 'are'} not right", "bold")
+    yield _styled(
+        f"Worst of {plural(len(candidates), 'outcome')} that {'is' if len(candidates) == 1 else 'are'} not right",
+        "bold",
+    )
     for result in candidates[:_WORST]:
         planned = report.plan.suites[result.suite]
         instance = planned.by_id[result.instance]
         said, gold = name_label(instance, result.outcome.label), name_label(instance, result.outcome.gold)
         subject = "" if len(instance.ideas) > 1 else f'"{short_title(instance.ideas[0])}": '
-        yield _styled(f"  {result.suite} {result.instance}: {subject}{result.judge} says {said} ({_tally(result)}), gold is {gold}")
+        yield _styled(
+            f"  {result.suite} {result.instance}: {subject}{result.judge} says {said} ({_tally(result)}), gold is {gold}"
+        )
         if result.outcome.reason:
             yield _styled(f"    {clean(result.outcome.reason, 220)}", "dim")
 
@@ -302,10 +365,20 @@ def _closing(report: Report) -> Iterator[Any]:
     for note in report.notes:
         yield _styled(f"Note: {clean(note)}")
     calls = report.calls
-    spent = f"cost {show_usd(calls.cost_usd)}" + (f" ({calls.unpriced} calls without a price)" if calls.unpriced else "")
-    speed = f", median {calls.latency_s['p50']:.2g} s, p99 {calls.latency_s['p99']:.2g} s" if calls.latency_s.get("max", 0) > 0 else ""
-    tokens = f", {calls.tokens_in:,} tokens in and {calls.tokens_out:,} out" if calls.tokens_in or calls.tokens_out else ""
-    yield _styled(f"Calls: {calls.made:,} made, {calls.reused:,} reused, {calls.failed:,} without a valid verdict; {spent}{tokens}{speed}.")
+    spent = f"cost {show_usd(calls.cost_usd)}" + (
+        f" ({calls.unpriced} calls without a price)" if calls.unpriced else ""
+    )
+    speed = (
+        f", median {calls.latency_s['p50']:.2g} s, p99 {calls.latency_s['p99']:.2g} s"
+        if calls.latency_s.get("max", 0) > 0
+        else ""
+    )
+    tokens = (
+        f", {calls.tokens_in:,} tokens in and {calls.tokens_out:,} out" if calls.tokens_in or calls.tokens_out else ""
+    )
+    yield _styled(
+        f"Calls: {calls.made:,} made, {calls.reused:,} reused, {calls.failed:,} without a valid verdict; {spent}{tokens}{speed}."
+    )
     steps = list(_next_steps(report))
     for index, step in enumerate(steps):
         yield _styled(("Next: " if index == 0 else "      ") + step)
@@ -320,7 +393,7 @@ def _next_steps(report: Report) -> Iterator[str]:
         yield "see raw answers of invalid verdicts: run again with -rA, or read the store with pytest-novelty export."
     judges = [judge.name for judge in report.plan.judges]
     if "lexical" not in judges and report.baselines:
-        yield f"compare with the baseline, paired: add --novelty-judge=lexical (after --novelty-judge={judges[0]})."
+        yield "compare with the baseline, paired: add --novelty-judge=lexical."
     elif judges == ["lexical"]:
         yield "this is the baseline. Test your own judge: pytest --novelty-judge=module:function (see README, Your own judge)."
     if not report.plan.settings.reports:

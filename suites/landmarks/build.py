@@ -85,7 +85,7 @@ def build_pointwise(landmarks: Sequence[dict[str, Any]]) -> list[dict[str, Any]]
 
 
 def build_pairwise(landmarks: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """One instance per derivative, ordered by id: ``<slug>.1``, ``<slug>.2``; in one of the two the landmark is first."""
+    """One instance per derivative, ordered by id: ``<slug>.1``, ``<slug>.2``; the landmark is first in one of them."""
     rows = []
     for landmark in landmarks:
         slug = landmark["landmark"]

@@ -19,11 +19,14 @@ EXCHANGE = {"x": "y", "y": "x"}
 said = st.lists(st.sampled_from(["x", "y", "x", "y", TIE, FAILED, SILENT]), max_size=5)
 
 
+def make_vote(order: str | None, sample: int, label: str) -> Vote:
+    if label == FAILED:
+        return Vote(order, sample, UNPARSED)
+    return Vote(order, sample, abstained=True) if label == SILENT else Vote(order, sample, label=label)
+
+
 def make_votes(order: str | None, labels: Sequence[str]) -> list[Vote]:
-    return [
-        Vote(order, sample, UNPARSED if label == FAILED else "ok", "", None if label in (FAILED, SILENT) else label, None, label == SILENT)
-        for sample, label in enumerate(labels)
-    ]  # fmt: skip
+    return [make_vote(order, sample, label) for sample, label in enumerate(labels)]
 
 
 def decide(forward: Sequence[str], backward: Sequence[str], ids: Sequence[str] = ("x", "y")) -> str | None:

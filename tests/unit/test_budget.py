@@ -135,7 +135,7 @@ steps = st.lists(
 )
 
 
-@given(steps)
+@given(script=steps)
 def test_both_ledgers_behave_alike(script: list[tuple[str, int]], tmp_path_factory: pytest.TempPathFactory) -> None:
     store = SqliteStore(tmp_path_factory.mktemp("ledger") / "s")
     ledgers = (MemoryLedger(2.0), SharedLedger(store, "run", 2.0))

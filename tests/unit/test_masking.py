@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -12,9 +13,13 @@ from pytest_novelty.masking import MASK, make_mask
 from pytest_novelty.recording import Recorder
 
 SECRET = 's3cr3t-"quoted"\\and\\slashed'
+LONG = "sk-" + "0123456789abcdef" * 10
+"""Longer than what a message quotes of an answer: half a key is a leak too."""
 
 
-@pytest.mark.parametrize("name", ["OPENAI_API_KEY", "hf_token", "DB_PASSWORD", "MY_SECRET", "AWS_CREDENTIALS", "BASIC_AUTH"])
+@pytest.mark.parametrize(
+    "name", ["OPENAI_API_KEY", "hf_token", "DB_PASSWORD", "MY_SECRET", "AWS_CREDENTIALS", "BASIC_AUTH"]
+)
 def test_values_named_like_a_secret_are_masked(name: str) -> None:
     mask = make_mask({name: SECRET, "HOME": "/home/user"})
     assert mask(f"a {SECRET} b {SECRET}/home/user") == f"a {MASK} b {MASK}/home/user"
@@ -48,28 +53,28 @@ def test_values_are_no_patterns() -> None:
     assert make_mask({"A_KEY": ".*.*.*.*"})("ordinary .*.*.*.* words") == f"ordinary {MASK} words"
 
 
-@pytest.mark.parametrize(
-    "answer",
-    [
-        SECRET,
-        f'{{"novel": true, "reasoning": {json.dumps(SECRET)}}}',
-        {"novel": True, "reason": SECRET},
-        {"novel": SECRET},
-        {"answer": SECRET, "more": [SECRET]},
-        {"novel": True, "model": SECRET},
-        {"novel": True, "retrieved": [{"id": SECRET, "title": SECRET, "date": SECRET}]},
-        RuntimeError(f"401 for {SECRET}"),
-    ],
-    ids=["text", "JSON", "reason", "wrong type", "wrapped", "model", "trace", "exception"],
-)
+ANSWERS: dict[str, Callable[[str], Any]] = {
+    "text": lambda secret: f"the key {secret}",
+    "JSON": lambda secret: f'{{"novel": true, "reasoning": {json.dumps(secret)}}}',
+    "reason": lambda secret: {"novel": True, "reason": secret},
+    "wrong type": lambda secret: {"novel": secret},
+    "wrapped": lambda secret: {"answer": secret, "more": [secret]},
+    "model": lambda secret: {"novel": True, "model": secret},
+    "trace": lambda secret: {"novel": True, "retrieved": [{"id": secret, "title": secret, "date": secret}]},
+    "exception": lambda secret: RuntimeError(f"401 for {secret}"),
+    "long exception": lambda secret: RuntimeError("x" * (2000 - len("RuntimeError: ") - 20) + secret),
+}
+
+
+@pytest.mark.parametrize("secret", [SECRET, LONG], ids=["quoted", "long"])
+@pytest.mark.parametrize("name", ANSWERS)
 def test_no_part_of_a_record_has_a_secret(
-    answer: Any, monkeypatch: pytest.MonkeyPatch, make_suite: Any, make_case: Any, plan_calls: Any
+    name: str, secret: str, monkeypatch: pytest.MonkeyPatch, make_suite: Any, make_case: Any, plan_calls: Any
 ) -> None:
-    monkeypatch.setenv("JUDGE_API_KEY", SECRET)
-    call = plan_calls(make_case(make_suite()))[0]
-    recorder = Recorder()
-    record = recorder.failed(call, answer, 0.0) if isinstance(answer, Exception) else recorder.answered(call, answer, 0.0)
-    written = repr(record)
-    assert MASK in written
-    for spelling in (SECRET, json.dumps(SECRET)[1:-1], repr(SECRET)[1:-1], SECRET[:16]):
-        assert spelling not in written
+    monkeypatch.setenv("JUDGE_API_KEY", secret)
+    call, recorder, answer = plan_calls(make_case(make_suite()))[0], Recorder(), ANSWERS[name](secret)
+    record = (
+        recorder.failed(call, answer, 0.0) if isinstance(answer, Exception) else recorder.answered(call, answer, 0.0)
+    )
+    assert secret[:12] not in repr(record)
+    assert record.raw == "" or json.loads(record.raw) is not None

@@ -21,7 +21,10 @@ YES = {"novel": True}
         ('\ufeff  {"novel": true}\r\n', YES),
         ('Sure! Here it is:\n```json\n{"novel": true}\n```\nHope that helps.', YES),
         ('{"novel": "false"}', {"novel": "false"}),  # no verdict, and the protocol says so; never truthy here
-        ('{"novel": 1, "confidence": 0, "id": 1}', {"novel": 1, "confidence": 0, "id": 1}),  # only the named key is read
+        (
+            '{"novel": 1, "confidence": 0, "id": 1}',
+            {"novel": 1, "confidence": 0, "id": 1},
+        ),  # only the named key is read
         ('{"novel": null}', {"novel": None}),
         ('{"novel": true, "why": {"novel": false}}', {"novel": True, "why": {"novel": False}}),
         ('{"novel": true, "reason": "it\'s {not} \\"old\\""}', {"novel": True, "reason": 'it\'s {not} "old"'}),
@@ -130,7 +133,7 @@ HOSTILE = {
     "closing braces": "'}' * 200_000",
     "braces with quotes": "'{\"a' * 100_000",
     "an unclosed string of escaped quotes": f"'{{\"' + {ESCAPED_QUOTES}",
-    "an unclosed value of escaped quotes": f"'{{\"a\": \"' + {ESCAPED_QUOTES}",
+    "an unclosed value of escaped quotes": f'\'{{"a": "\' + {ESCAPED_QUOTES}',
     "nested objects": "'{\"a\":' * 100_000",
     "opening tags": "'<think>' * 50_000",
     "closing tags": "'</think>' * 50_000",

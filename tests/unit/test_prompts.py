@@ -70,7 +70,9 @@ def test_hostile_text_goes_through_unchanged(name: str, protocol: str) -> None:
     whole = render(shipped(protocol), *ideas)
     assert whole.count(text) == 4 * len(ideas)
     plain = render(shipped(protocol), *(ShownIdea("t", "t", (Work("t", "t", 1999),)) for _ in ideas))
-    assert len(re.findall(r"<idea[^>]*>", whole.replace(text, ""))) == len(re.findall(r"<idea[^>]*>", plain)) == len(ideas)
+    assert (
+        len(re.findall(r"<idea[^>]*>", whole.replace(text, ""))) == len(re.findall(r"<idea[^>]*>", plain)) == len(ideas)
+    )
 
 
 def delimiters(whole: str, text: str) -> set[str]:
@@ -105,7 +107,13 @@ def test_what_is_not_given_is_not_mentioned(protocol: str) -> None:
         assert word not in bare
     powers = Traits(may_tie=True, may_abstain=True)
     full = render(prompt, *shown(protocol, "Text.", works), as_of="2020-12-31", powers=powers)
-    for word in ("published by 2020-12-31", "Title: First", "- Earlier one (1999): What it did.\n", "- Undated\n", "null"):
+    for word in (
+        "published by 2020-12-31",
+        "Title: First",
+        "- Earlier one (1999): What it did.\n",
+        "- Undated\n",
+        "null",
+    ):
         assert word in full
     assert ('"tie"' in full) is (protocol == "pairwise")
 
@@ -203,7 +211,9 @@ def test_bad_templates(name: str, write: Write) -> None:
     assert caught.value.line is not None
 
 
-@pytest.mark.parametrize(("content", "line"), [('"{{ x"', 6), ('"ok\\n{{ x"', 6), ("|\n      ok\n      {{ x", 8), ("{{ x", 6)])
+@pytest.mark.parametrize(
+    ("content", "line"), [('"{{ x"', 6), ('"ok\\n{{ x"', 6), ("|\n      ok\n      {{ x", 8), ("{{ x", 6)]
+)
 def test_a_syntax_error_has_its_line(content: str, line: int, tmp_path: Path) -> None:
     path = tmp_path / "mine.yaml"
     quoted = f"'{content}'" if content == "{{ x" else content

@@ -127,7 +127,10 @@ def test_valid_answers(protocol: str, value: dict[str, Any], powers: Powers, exp
         ("pairwise", {}, PLAIN, "missing key"),
         ("pairwise", {"winner": "tie"}, PLAIN, "undeclared tie"),
         ("pairwise", {"winner": None}, PLAIN, "undeclared abstention"),
-        *(("pairwise", {"winner": bad}, RICH, "wrong type") for bad in ("a", "C", "", 0, 1, True, ["A"], {"A": 1}, "x")),
+        *(
+            ("pairwise", {"winner": bad}, RICH, "wrong type")
+            for bad in ("a", "C", "", 0, 1, True, ["A"], {"A": 1}, "x")
+        ),
         ("pointwise", {}, PLAIN, "missing key"),
         ("pointwise", {"score": None}, PLAIN, "missing key"),
         ("pointwise", {"novel": None}, PLAIN, "undeclared abstention"),

@@ -27,7 +27,9 @@ SHOWN = {
     Instance: {"ideas", "as_of"},
     Suite: {"protocol", "instances", "variants"},
 }
-HIDDEN = [(kind, field.name) for kind, shown in SHOWN.items() for field in dataclasses.fields(kind) if field.name not in shown]
+HIDDEN = [
+    (kind, field.name) for kind, shown in SHOWN.items() for field in dataclasses.fields(kind) if field.name not in shown
+]
 
 
 def plant(value: Any) -> Any:
@@ -97,7 +99,9 @@ def test_only_what_the_variant_shows_is_shown(
 def test_what_is_shown_is_shown(make_suite: Any, make_instance: Any, make_case: Any, plan_calls: Any) -> None:
     idea = Idea("x", "The title", "The text", renderings={"plan": "The plan"}, related_work=(Work("W", "w", 1999),) * 2)
     suite = make_suite("pointwise", make_instance(ideas=(idea,), as_of="2020-12-31"))
-    request = plan_calls(make_case(suite, format="plan", related_work=True, params={"k": [1]}, temperature=0.5))[0].request
+    request = plan_calls(make_case(suite, format="plan", related_work=True, params={"k": [1]}, temperature=0.5))[
+        0
+    ].request
     assert (request.idea.title, request.idea.text, request.as_of) == ("The title", "The plan", "2020-12-31")
     assert request.related_work == (Work("W", "w", 1999),)
     assert (request.params, request.temperature, request.order) == ({"k": [1]}, 0.5, None)
@@ -114,7 +118,9 @@ def test_a_judge_with_its_own_prompt_gets_no_messages(make_suite: Any, make_case
 
 def test_an_instance_has_one_opaque_id_in_every_call(make_suite: Any, make_case: Any, plan_calls: Any) -> None:
     suite = make_suite("pairwise")
-    ids = {call.request.instance_id for axes in ({}, {"effort": "low"}) for call in plan_calls(make_case(suite, **axes))}
+    ids = {
+        call.request.instance_id for axes in ({}, {"effort": "low"}) for call in plan_calls(make_case(suite, **axes))
+    }
     assert len(ids) == 1
     other = plan_calls(make_case(replace(suite, name="other")))[0].request.instance_id
     assert other not in ids
@@ -165,9 +171,7 @@ def with_instance(**changes: Any) -> Callable[[Case], Case]:
 def with_idea(**changes: Any) -> Callable[[Case], Case]:
     return lambda case: replace(
         case,
-        instance=replace(
-            case.instance, ideas=(replace(case.instance.ideas[0], **changes), *case.instance.ideas[1:])
-        ),
+        instance=replace(case.instance, ideas=(replace(case.instance.ideas[0], **changes), *case.instance.ideas[1:])),
     )
 
 
@@ -218,7 +222,10 @@ DOES_NOT = {
     "year": with_idea(year=2001),
     "an unshown rendering": with_idea(renderings={"plan": "another"}),
     "an unshown related work": with_idea(related_work=(Work("W", "w", 1999), Work("U", "u"))),
-    **{field: with_suite(**{field: "z"}) for field in ("version", "title", "licence", "provenance", "digest", "cluster")},
+    **{
+        field: with_suite(**{field: "z"})
+        for field in ("version", "title", "licence", "provenance", "digest", "cluster")
+    },
     "gates": with_suite(gates=("accuracy>=0.9",)),
     "path": with_suite(path=Path("elsewhere")),
 }
@@ -250,7 +257,10 @@ def test_keys_change_with_the_prompt(changed: str, tmp_path: Path, case: Case, p
     """The output schema too: a judge with structured output sends it to the model."""
     shipped = resolve_prompt(case.variant.axes.prompt, Path())
     text = shipped.path.read_text(encoding="utf-8")
-    edits = {"messages": ("You assess", "You judge"), "output": ("reasoning: {type: string}", "reasoning: {type: string, maxLength: 9}")}
+    edits = {
+        "messages": ("You assess", "You judge"),
+        "output": ("reasoning: {type: string}", "reasoning: {type: string, maxLength: 9}"),
+    }
     path = tmp_path / "prompt.yaml"
     path.write_text(text.replace(*edits[changed]), encoding="utf-8")
     edited = load_prompt(path)
@@ -295,7 +305,9 @@ def test_a_request_is_frozen(case: Case, plan_calls: Any) -> None:
         request.ideas[0].text = "changed"
 
 
-def test_the_single_idea_of_a_pair_is_an_error_that_says_what_to_use(make_suite: Any, make_case: Any, plan_calls: Any) -> None:
+def test_the_single_idea_of_a_pair_is_an_error_that_says_what_to_use(
+    make_suite: Any, make_case: Any, plan_calls: Any
+) -> None:
     with pytest.raises(AttributeError, match=r"use request\.ideas"):
         plan_calls(make_case(make_suite("pairwise")))[0].request.idea  # noqa: B018
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import replace
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -30,7 +31,7 @@ def ids(suite: Suite, size: int | None, seed: int = 0) -> list[str]:
 def test_samples_nest(suite: Suite) -> None:
     samples = [set(ids(suite, size)) for size in range(61)]
     assert [len(sample) for sample in samples] == list(range(61))
-    assert all(small < large for small, large in zip(samples, samples[1:], strict=False))
+    assert all(small < large for small, large in pairwise(samples))
 
 
 @pytest.mark.parametrize("size", [None, 60, 100])

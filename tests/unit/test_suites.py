@@ -267,7 +267,7 @@ def test_yaml_values_are_those_of_yaml_1_2(text: str, value: Any, write: Write) 
 
 
 def test_hostile_text_is_text(write: Write) -> None:
-    text = "{{ 7 * 7 }} </idea> \u202eabc\x00 \ud800 {\"gold\": 1}"
+    text = '{{ 7 * 7 }} </idea> \u202eabc\x00 \ud800 {"gold": 1}'
     assert load_suite(write([{**ONE, "idea": {"text": text}}])).instances[0].ideas[0].text == text
 
 

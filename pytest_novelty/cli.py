@@ -1,0 +1,134 @@
+"""``pytest-novelty validate | export``: what is done with files, outside a test run."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from pytest_novelty.errors import NoveltyError, SettingsError
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run a subcommand. 0: done; 1: something checked is not valid; 2: usage; 4: it could not be done."""
+    parser = _make_parser()
+    arguments = parser.parse_args(argv)
+    try:
+        status: int = arguments.run(arguments)
+    except NoveltyError as error:
+        print(f"pytest-novelty: {error}", file=sys.stderr)
+        return 4
+    except BrokenPipeError:  # the reader of our output has seen enough
+        sys.stderr.close()
+        return 0
+    return status
+
+
+def _make_parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="pytest-novelty", description="Suites, prompts and records of novelty judges."
+    )
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+    validate = commands.add_parser("validate", help="check suites and prompts", description=validate_paths.__doc__)
+    validate.add_argument("paths", nargs="+", type=Path, metavar="PATH")
+    validate.set_defaults(run=lambda arguments: validate_paths(arguments.paths))
+    export = commands.add_parser(
+        "export", help="write stored records as JSON lines", description=export_records.__doc__
+    )
+    export.add_argument("--store", type=Path, default=None, help="the store file (.novelty/verdicts.sqlite)")
+    export.add_argument("--out", type=Path, default=None, help="the file to write; default: standard output")
+    export.add_argument("--judge", default=None, help="only this judge's records")
+    export.set_defaults(run=lambda arguments: export_records(arguments.store, arguments.out, arguments.judge))
+    return parser
+
+
+def validate_paths(paths: Sequence[Path]) -> int:
+    """Check suites (folders with suite.yaml, .yaml, .jsonl, folders of texts) and prompts (.yaml); folders are searched."""
+    wrong = checked = 0
+    for path in paths:
+        targets = _targets(path)
+        if not targets:
+            print(f"{path}: nothing to check: no suite and no prompt is here")
+            wrong += 1
+        for target in targets:
+            checked += 1
+            try:
+                print(f"{target}: {_check(target)}")
+            except NoveltyError as error:
+                print(f"ERROR {error if error.where else f'{target}: {error}'}")
+                wrong += 1
+    print(f"{checked} checked, {wrong} not valid")
+    return 1 if wrong else 0
+
+
+def _targets(path: Path) -> list[Path]:
+    """The suites and prompts at or below a path."""
+    if not path.is_dir():
+        return [path]
+    if (path / "suite.yaml").is_file() or (path / "ideas.jsonl").is_file():
+        return [path]
+    found = [suite.parent for suite in sorted(path.rglob("suite.yaml"))]
+    found += [file for file in sorted(path.rglob("*.yaml")) if _declared_format(file) == "prompt"]
+    return found or ([path] if any(file.suffix in (".txt", ".md") for file in path.iterdir()) else [])
+
+
+def _declared_format(path: Path) -> str:
+    """``prompt``, ``suite`` or nothing, by the first ``format:`` of a file; data of other kinds is left alone."""
+    try:
+        head = path.read_text(encoding="utf-8", errors="replace")[:4000]
+    except OSError:
+        return ""
+    for line in head.splitlines():
+        if line.startswith("format:"):
+            return "prompt" if "novelty-prompt/" in line else "suite" if "novelty-suite/" in line else ""
+    return ""
+
+
+def _check(path: Path) -> str:
+    """Validate one file or folder; what it is, in a line. Raises NoveltyError."""
+    from pytest_novelty.prompts import check_prompt, load_prompt, resolve_prompt
+    from pytest_novelty.suites import check_variants, load_suite
+
+    if path.is_file() and _declared_format(path) == "prompt":
+        prompt = load_prompt(path)
+        check_prompt(prompt)
+        return f"{prompt.protocol.name} prompt {prompt.name} {prompt.version}"
+    suite = load_suite(path)
+    check_variants(suite, suite.variants.values())
+    base = suite.path.parent if suite.path.suffix else suite.path
+    for name in sorted({variant.axes.prompt for variant in suite.variants.values()}):
+        check_prompt(resolve_prompt(name, base, suite.protocol))
+    labels = f"labels: {suite.label_kind}" if suite.labelled else "no labels"
+    return f"{suite.protocol} suite {suite.name} {suite.version}, {len(suite.instances)} instances, {labels}"
+
+
+def export_records(store: Path | None, out: Path | None, judge: str | None) -> int:
+    """Write every record of a store, one JSON object a line, sorted, ASCII: for --novelty-judge replay:FILE and other tools."""
+    from pytest_novelty.digests import canonical_json
+    from pytest_novelty.settings import DEFAULT_STORE
+    from pytest_novelty.store import SqliteStore, record_to_dict
+
+    path = store or Path(DEFAULT_STORE)
+    if not path.is_file():
+        raise SettingsError("there is no store", path=path, hint="Name one with --store")
+    opened = SqliteStore(path)
+    try:
+        lines = (canonical_json(record_to_dict(record)) for record in opened.records() if judge in (None, record.judge))
+        if out is None:
+            for line in lines:
+                print(line)
+            return 0
+        count = 0
+        partial = out.with_name(f".{out.name}.partial")
+        with partial.open("w", encoding="ascii") as file:
+            for line in lines:
+                file.write(f"{line}\n")
+                count += 1
+        partial.replace(out)
+        print(f"{count} records written to {out}")
+        return 0
+    except OSError as error:
+        raise SettingsError(f"cannot be written: {error.strerror}", path=out) from None
+    finally:
+        opened.close()
