@@ -52,8 +52,10 @@ def read_answer(answer: Any, protocol: Protocol, powers: Powers, schema: Mapping
         text = answer.decode("utf-8", "surrogateescape")
         raw = canonical_json(text)
         return Reading(raw, _read_text(answer, protocol, powers, schema)[0])
+    if type(answer) is not dict and isinstance(answer, Mapping):
+        answer = dict(answer)
     try:
-        raw = canonical_json(dict(answer) if isinstance(answer, Mapping) else answer)
+        raw = canonical_json(answer)
     except (TypeError, ValueError, RecursionError) as error:
         shown = describe(answer)
         failure = Failure(SCHEMA_VIOLATION, "wrong type", f"the answer is not a JSON value ({error}): {shown}")
@@ -75,12 +77,12 @@ def _read(raw: str, value: Any, protocol: Protocol, powers: Powers, schema: Mapp
     if isinstance(value, str):
         verdict, note = _read_text(value, protocol, powers, schema)
         return Reading(raw, verdict, Extras(note=note) if note else _NOTHING)
-    if not isinstance(value, Mapping):
+    if not isinstance(value, dict):
         return Reading(raw, violates(f"the answer must be a text or a dict, not {describe(value)}"))
     extras = _read_extras(value)
     if isinstance(extras, Failure):
         return Reading(raw, extras)
-    if isinstance(value.get("answer"), str) and protocol.key not in value:
+    if "answer" in value and isinstance(value["answer"], str) and protocol.key not in value:
         verdict, note = _read_text(value["answer"], protocol, powers, schema)
         return Reading(raw, verdict, extras if not note else _with_note(extras, note))
     return Reading(raw, protocol.read(value, powers), extras)
@@ -121,7 +123,7 @@ _EXTRA_KEYS: Final = frozenset({"retrieved", "model", "usage", "cost_usd"})
 
 
 def _read_extras(value: Mapping[str, Any]) -> Extras | Failure:
-    if not _EXTRA_KEYS & value.keys():
+    if _EXTRA_KEYS.isdisjoint(value):
         return _NOTHING
     cost = read_number(value, "cost_usd", (0.0, float("inf")))
     if isinstance(cost, Failure):

@@ -32,7 +32,6 @@ from pytest_novelty.store import VerdictStore
 NOT_REUSED: Final = (ERROR, TIMEOUT)
 """A call that failed in transport is asked again by the next run; an answer that cannot be read was still an answer."""
 
-_INSTANT_S: Final = 0.0005
 _CHUNK: Final = 64
 _AHEAD_INSTANT: Final = 2048
 _TICK_S: Final = 0.05
@@ -168,8 +167,7 @@ class Engine:
     @property
     def room(self) -> int:
         """How many more calls are worth queueing: instant judges are drained in long runs, others only just kept busy."""
-        lanes = self._lanes.values()
-        instant = all(lane.mean_s is not None and lane.mean_s < _INSTANT_S for lane in lanes)
+        instant = all(lane.instant for lane in self._lanes.values())
         wanted = _AHEAD_INSTANT if instant else max(2 * self._concurrency, 64)
         return wanted - len(self._waiting)
 
@@ -197,14 +195,14 @@ class Engine:
                     continue
                 lane.in_flight += 1
                 self._in_flight += 1
-                if worker is not None and mine is None and not lane.judge.is_async:
+                if worker is not None and mine is None and not lane.is_async:
                     mine = (lane, chunk)
                 else:
                     started.append((lane, chunk))
         for lane in to_enter:
             self._async.enter(lane)
         for lane, chunk in started:
-            (self._async if lane.judge.is_async else self._sync).start(lane, chunk)
+            (self._async if lane.is_async else self._sync).start(lane, chunk)
         return mine
 
     def _next_lane(self) -> Lane | None:
@@ -216,7 +214,7 @@ class Engine:
         """The next chunk of a lane: one call, or many if its calls take no time. Empty if the budget says not now."""
         if self._ledger is not None and lane.judge.traits.cost_usd_per_call != 0.0:
             return self._take_paid(lane, self._ledger)
-        size = _CHUNK if not lane.judge.is_async and lane.mean_s is not None and lane.mean_s < _INSTANT_S else 1
+        size = _CHUNK if lane.instant else 1
         return [lane.queue.popleft() for _ in range(min(size, len(lane.queue)))]
 
     def _take_paid(self, lane: Lane, ledger: Ledger) -> list[Item]:

@@ -97,7 +97,7 @@ def _clause(report: Report, judge: str, version: str, planned: SuitePlan) -> str
 def _beside(report: Report, judge: str, planned: SuitePlan) -> str:
     axes = next(variant.axes for variant in planned.variants if variant.name == REFERENCE)
     known = [f"coin {percent(coin_accuracy(planned.suite, axes.votes, axes.orders))}"]
-    if planned.suite.name in report.baselines:
+    if planned.suite.name in report.baselines and judge != "lexical":
         known.append(f"lexical {percent(report.baselines[planned.suite.name])}")
     return f" ({', '.join(known)})"
 

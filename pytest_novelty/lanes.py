@@ -24,6 +24,7 @@ from pytest_novelty.judges.base import Judge
 from pytest_novelty.model import Record
 from pytest_novelty.recording import Recorder
 
+_INSTANT_S: Final = 0.0005
 _GRACE_S: Final = 1.0
 """An async call gets this long to end after its cancellation before its slot is taken back."""
 _BLOCKED_S: Final = 0.5
@@ -55,19 +56,26 @@ class Lane:
     exhausted: bool = False
     broken: NoveltyError | None = None
     function: Callable[[Any], Any] = field(init=False)
+    is_async: bool = field(init=False)
 
     def __post_init__(self) -> None:
         self.function = self.judge.function
+        self.is_async = self.judge.is_async
 
     @property
     def ready(self) -> bool:
         return bool(
             self.queue
-            and self.in_flight < self.limit
+            and self.in_flight < (1 if self.instant else self.limit)
             and not self.denied
             and self.broken is None
             and not (self.entering and not self.entered)
         )
+
+    @property
+    def instant(self) -> bool:
+        """A sync judge that computes and does not wait: one thread with long chunks serves it best (one GIL)."""
+        return not self.is_async and self.mean_s is not None and self.mean_s < _INSTANT_S
 
     def note_latency(self, seconds: float) -> None:
         self.mean_s = seconds if self.mean_s is None else 0.8 * self.mean_s + 0.2 * seconds

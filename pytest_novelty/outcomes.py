@@ -82,17 +82,25 @@ def case_result(
 ) -> CaseResult:
     """Aggregate the records of one case, one a planned call; ``fresh`` are those whose calls were made in this run."""
     votes = tuple(
-        Vote(record.order, record.sample, record.status, record.kind, record.label, record.score, record.abstained)
-        for record in records
+        [
+            Vote(record.order, record.sample, record.status, record.kind, record.label, record.score, record.abstained)
+            for record in records
+        ]
     )
     outcome = make_outcome(case.suite, case.instance, votes, case.orders, case.judge.traits, threshold)
     outcome = replace(outcome, reason=_reason(outcome.label, records))
+    failed = [record.kind for record in records if record.status != OK]
+    retrieves = [record.retrieved for record in records if record.retrieved is not None]
+    judge, suite, variant, instance = case.label
     return CaseResult(
-        *case.label,
-        outcome=outcome,
-        usage=_usage(fresh, records),
-        trace=_trace(case, records),
-        kinds=dict(sorted(Counter(record.kind for record in records if record.status != OK).items())),
+        judge,
+        suite,
+        variant,
+        instance,
+        outcome,
+        _usage(fresh, records),
+        _trace(case, retrieves) if retrieves else Trace(),
+        dict(sorted(Counter(failed).items())) if failed else {},
     )
 
 
@@ -123,9 +131,14 @@ def label_of_score(score: float, threshold: float, higher_is: str) -> str:
 
 def _reason(label: str | None, records: Iterable[Record]) -> str:
     """The reason of a vote for the outcome's label, else of any vote, else the message of a failure; shortened."""
-    ranked = sorted(records, key=lambda record: (record.label != label, record.status != OK))
-    text = next((record.reason or record.message for record in ranked if record.reason or record.message), "")
-    text = " ".join(text.split())
+    best = ""
+    for record in records:
+        text = record.reason or record.message
+        if text and record.label == label and record.status == OK:
+            best = text
+            break
+        best = best or text
+    text = " ".join(best.split())
     return text if len(text) <= _MAX_REASON else f"{text[:_MAX_REASON]}..."
 
 
@@ -133,30 +146,29 @@ def _usage(fresh: Sequence[Record], records: Sequence[Record]) -> Usage:
     reused = len(records) - len(fresh)
     if not fresh:
         return Usage(reused=reused, models=_models(records))
+    costs = [record.cost_usd for record in fresh if record.cost_usd is not None]
     return Usage(
         made=len(fresh),
         reused=reused,
-        retries=sum(record.retries for record in fresh),
-        cost_usd=sum(record.cost_usd or 0.0 for record in fresh),
-        unpriced=sum(record.cost_usd is None for record in fresh),
-        tokens_in=sum(record.tokens_in or 0 for record in fresh),
-        tokens_out=sum(record.tokens_out or 0 for record in fresh),
-        latencies_ms=tuple(round(record.latency_s * 1000) for record in fresh),
+        retries=sum([record.retries for record in fresh]),
+        cost_usd=sum(costs),
+        unpriced=len(fresh) - len(costs),
+        tokens_in=sum([record.tokens_in or 0 for record in fresh]),
+        tokens_out=sum([record.tokens_out or 0 for record in fresh]),
+        latencies_ms=tuple([round(record.latency_s * 1000) for record in fresh]),
         models=_models(records),
     )
 
 
 def _models(records: Iterable[Record]) -> tuple[str, ...]:
-    return tuple(sorted({record.model for record in records if record.model}))
+    found = {record.model for record in records if record.model}
+    return tuple(sorted(found)) if found else ()
 
 
 # --- traces of retrieving judges ----------------------------------------------------------------------------
 
 
-def _trace(case: Case, records: Sequence[Record]) -> Trace:
-    traces = [record.retrieved for record in records if record.retrieved is not None]
-    if not traces:
-        return Trace()
+def _trace(case: Case, traces: Sequence[tuple[Document, ...]]) -> Trace:
     documents = [document for trace in traces for document in trace]
     own = {
         _plain_title(title)

@@ -59,7 +59,10 @@ def _compile(schema: Mapping[str, Any], root: Mapping[str, Any]) -> Check:
         checks.append(_properties(schema, root))
     if len(checks) == 1:
         return checks[0]
-    return lambda value: all(check(value) for check in checks)
+    if len(checks) == 2:  # most of them
+        first, second = checks
+        return lambda value: first(value) and second(value)
+    return lambda value: all([check(value) for check in checks])
 
 
 def _type(schema: Mapping[str, Any], root: Mapping[str, Any]) -> Check:

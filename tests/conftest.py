@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -45,8 +46,12 @@ def _case(suite: Suite, judge: object = None, **axes: Any) -> Case:
 
 def _plan(case: Case, *, seed: int = 0, prompts: Mapping[str, Prompt] | None = None) -> list[Call]:
     """The case's calls, with the shipped reference prompts unless others are given."""
-    shipped = {name: resolve_prompt(name, Path()) for name in ("pointwise/reference", "pairwise/reference")}
-    return CallPlanner(shipped if prompts is None else prompts, seed).plan(case)
+    return CallPlanner(_shipped_prompts() if prompts is None else prompts, seed).plan(case)
+
+
+@cache
+def _shipped_prompts() -> dict[str, Prompt]:
+    return {name: resolve_prompt(name, Path()) for name in ("pointwise/reference", "pairwise/reference")}
 
 
 @pytest.fixture(scope="session")

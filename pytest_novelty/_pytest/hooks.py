@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Generator, Hashable, Sequence
 from pathlib import Path
@@ -119,9 +118,7 @@ class ActiveHooks:
         self._count_gates(report)
         text = getattr(report, ATTRIBUTE, None)
         if isinstance(text, str) and report.when == "call":
-            value = json.loads(text)
-            report.novelty_letter = value["is"]  # type: ignore[attr-defined]
-            self.session.receive(value)
+            report.novelty_letter = self.session.receive(text)  # type: ignore[attr-defined]
 
     def _count_gates(self, report: pytest.TestReport) -> None:
         """Gates are reported at the end: count them in, or the progress figure would pass 100 %."""
@@ -148,7 +145,7 @@ class ActiveHooks:
         if self.session.is_worker:
             return
         self.session.close()
-        if not self.session.results:
+        if not self.session.received:
             return
         self.session.conclude(unenforced or ("deselected" if self._deselected else ""))
         if not self._interrupted:

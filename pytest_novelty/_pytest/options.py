@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import pytest
 
@@ -15,8 +14,7 @@ if TYPE_CHECKING:
 JUDGE_DEST: Final = "novelty_judge"
 
 
-@dataclass(frozen=True, slots=True)
-class Option:
+class Option(NamedTuple):  # not a dataclass: making one takes a millisecond of every pytest run, dormant or not
     """``kind``: text, flag or list (repeatable; in ini one a line). The ini key is the flag with underscores."""
 
     flag: str

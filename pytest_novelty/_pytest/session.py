@@ -6,10 +6,11 @@ resolve the same plan and judge. Nothing here knows a formula.
 
 from __future__ import annotations
 
+import json
 import uuid
 from collections.abc import Hashable, Iterable, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 
@@ -30,14 +31,18 @@ from pytest_novelty.errors import (
 from pytest_novelty.model import Outcome, Record
 from pytest_novelty.outcomes import CaseResult, from_wire, to_wire
 from pytest_novelty.plan import Plan, make_plan
-from pytest_novelty.results import Report, make_report
 from pytest_novelty.runner import Runner
 from pytest_novelty.store import SqliteStore
+
+if TYPE_CHECKING:
+    from pytest_novelty.results import Report
 
 ATTRIBUTE: Final = "novelty"
 """The one attribute that travels on call-phase reports: a JSON text."""
 
 MODULE: Final = Path(__file__).parents[1] / "conformance" / "test_suites.py"
+
+_HEAD: Final = '{"is":"'
 
 _WIRE: Final = pytest.StashKey[str]()
 
@@ -57,7 +62,7 @@ class NoveltySession:
         self.only_suites: bool = told.get("only_suites", False)
         self.cases: list[Case] = []
         self.references: dict[str, list[Any]] = {}
-        self.results: dict[tuple[str, str, str, str], CaseResult] = {}
+        self.received: list[str] = []
         self.report: Report | None = None
         self.notes: list[str] = []
         self.plan: Plan
@@ -223,11 +228,12 @@ class NoveltySession:
         """Called about once a second while a case is waited for."""
 
     def _to_text(self, result: CaseResult, case: Case) -> str:
+        """The wire form behind a fixed head, whose letter is read without parsing the rest."""
         text = to_wire(result, case.suite, case.instance)
-        extra: dict[str, Any] = {"is": letter_of(result.outcome)}
+        reference = ""
         if self.is_worker and case.suite.name in self.references:
-            extra["ref"] = self.references[case.suite.name]
-        return f"{text[:-1]},{canonical_json(extra)[1:]}"
+            reference = f'"ref":{canonical_json(self.references[case.suite.name])},'
+        return f"{_HEAD}{letter_of(result.outcome)}\",{reference}{text[1:]}"
 
     def gates_invalid_rate(self, case: Case) -> bool:
         planned = self.plan.suites.get(case.suite.name)
@@ -235,16 +241,24 @@ class NoveltySession:
 
     # --- results, on the controller -------------------------------------------------------------------------
 
-    def receive(self, value: dict[str, Any]) -> None:
-        """Keep what a call-phase report brought."""
-        judge, suite, variant, instance = value["id"]
+    def receive(self, text: str) -> str:
+        """Keep what a call-phase report brought, as text (objects would cost memory and garbage collection); its letter."""
+        self.received.append(text)
+        return text[len(_HEAD)]
+
+    def results(self) -> list[CaseResult]:
+        """What was received, one result a case, the last one if a case ran twice."""
+        found = [self._read(json.loads(text)) for text in self.received]
+        return list({result.label: result for result in found}.values())
+
+    def _read(self, value: dict[str, Any]) -> CaseResult:
+        _, suite, _, instance = value["id"]
         reference = canonical_json(value.get("ref"))
         if "ref" in value and reference not in self._known_references:  # a suite that a mark named in a worker
             self._known_references.add(reference)
             self.plan.add_suite(value["ref"][0], value["ref"][1] or None)
         planned = self.plan.suites[suite]
-        result = from_wire(value, planned.suite, planned.by_id[instance])
-        self.results[judge, suite, variant, instance] = result
+        return from_wire(value, planned.suite, planned.by_id[instance])
 
     def gate_count(self) -> int:
         """Gates that will be reported, as far as is known now."""
@@ -254,8 +268,10 @@ class NoveltySession:
         )
 
     def conclude(self, unenforced: str) -> Report:
-        """Compute the report from what arrived, and write it where asked."""
-        self.report = make_report(self.plan, self.results.values(), unenforced=unenforced, notes=self.notes)
+        """Compute the report from what arrived."""
+        from pytest_novelty.results import make_report  # numpy and scipy: workers never need them
+
+        self.report = make_report(self.plan, self.results(), unenforced=unenforced, notes=self.notes)
         return self.report
 
     def write_reports(self) -> list[str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from pytest_novelty.model import NOT_NOVEL, NOVEL, TIE, Failure, Json, Verdict, Vote
@@ -72,10 +71,9 @@ class Pointwise:
 
     def aggregate(self, votes: Sequence[Vote], idea_ids: Sequence[str], orders: Sequence[str | None]) -> str | None:
         """The majority of the votes for a label; an even split is a tie; None if the judge only scores."""
-        counts = Counter(vote.label for vote in votes if vote.label is not None)
-        if not counts:
+        labels = [vote.label for vote in votes if vote.label is not None]
+        if not labels:
             scores_only = any(vote.score is not None and not vote.abstained for vote in votes)
             return None if scores_only else without_votes(votes)
-        if counts[NOVEL] == counts[NOT_NOVEL]:
-            return TIE
-        return NOVEL if counts[NOVEL] > counts[NOT_NOVEL] else NOT_NOVEL
+        lead = 2 * labels.count(NOVEL) - len(labels)
+        return TIE if lead == 0 else NOVEL if lead > 0 else NOT_NOVEL

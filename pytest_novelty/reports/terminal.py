@@ -120,8 +120,8 @@ def _skipped(plan: Plan) -> Iterator[tuple[str, str, str]]:
 
 def progress_line(session: NoveltySession) -> str:
     """Cases done and what they cost, while a long run goes on."""
-    done, planned = len(session.results), sum(1 for _ in session.plan.cases())
-    cost = sum(result.usage.cost_usd for result in session.results.values())
+    results, planned = session.results(), sum(1 for _ in session.plan.cases())
+    done, cost = len(results), sum(result.usage.cost_usd for result in results)
     return f"novelty: {done:,} of {plural(planned, 'case')} judged, {show_usd(cost)} so far"
 
 

@@ -19,6 +19,9 @@ import pytest
 
 PLANTED = Path(__file__).with_name("planted.py")
 
+_QUIET = ("-W", "error", "-p", "no:syrupy", "-p", "no:hypothesispytest")
+"""Warnings are errors; plugins that have nothing to do with it stay out, every worker starts the faster."""
+
 PRELUDE = '''
 import asyncio, json, os, pathlib, sys, time
 HERE = pathlib.Path(__file__).parent
@@ -144,6 +147,11 @@ class Ran:
             if row["variant"] == variant and judge in (None, row["judge"])
         }
 
+    @property
+    def seconds(self) -> float:
+        """How long pytest says that it took."""
+        return float(re.findall(r" in (\d+\.\d+)s", self.out)[-1])
+
     def counts(self) -> dict[str, int]:
         """The last line of pytest's terminal, as numbers by word."""
         line = next(line for line in reversed(self.out.splitlines()) if re.search(r"\bin \d", line))
@@ -164,7 +172,6 @@ class Lab:
     def __init__(self, pytester: pytest.Pytester) -> None:
         self.pytester = pytester
         self.path = pytester.path
-        self._environment = dict(os.environ)
 
     def suite(self, name: str = "small", n: int = 6, protocol: str = "pointwise", gates: Iterable[str] = (), **more: Any) -> Path:
         return write_suite(self.path, name, n, protocol, gates, **more)
@@ -186,20 +193,21 @@ class Lab:
     def ini(self, *lines: str) -> None:
         (self.path / "pytest.ini").write_text("\n".join(("[pytest]", *lines)) + "\n")
 
-    def _logged(self) -> list[tuple[str, ...]]:
+    def logged(self) -> list[tuple[str, ...]]:
+        """Every call that judges logged."""
         log = self.path / "calls.log"
         lines = log.read_text(encoding="utf-8").split("\n") if log.exists() else []
         return [tuple(line.split("\t")) for line in lines if line.count("\t") == 4]
 
     def pytest(self, *args: str, dist: str = "", apart: bool = False) -> Ran:
         """Run pytest here, warnings being errors; ``apart`` in a process of its own."""
-        before = len(self._logged())
+        before = len(self.logged())
         report = self.path / "report.json"
         report.unlink(missing_ok=True)
-        given = ("-W", "error", *dist.split(), *args)
+        given = (*_QUIET, *dist.split(), *args)
         run = self.pytester.runpytest_subprocess if apart else self.pytester.runpytest_inprocess
         result = run(*given)
-        return Ran(int(result.ret), result.stdout.str(), result.stderr.str(), self._logged()[before:], _load(report))
+        return Ran(int(result.ret), result.stdout.str(), result.stderr.str(), self.logged()[before:], _load(report))
 
     def judge(self, judges: str = "judge", suites: str = "small", *args: str, dist: str = "", apart: bool = False) -> Ran:
         """Run judges on suites (names separated by blanks), with a report."""
@@ -209,7 +217,7 @@ class Lab:
 
     def start(self, *args: str) -> subprocess.Popen[str]:
         """Begin a run of ``judge`` on ``small`` in a process group of its own, to be signalled."""
-        command = [sys.executable, "-m", "pytest", "-W", "error", "--novelty-judge=judge", "--novelty-suite=small"]
+        command = [sys.executable, "-m", "pytest", *_QUIET, "--novelty-judge=judge", "--novelty-suite=small"]
         return subprocess.Popen(
             [*command, "--novelty-report=report.json", *args],
             cwd=self.path, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True,
@@ -218,7 +226,7 @@ class Lab:
     def wait_for_calls(self, count: int, process: subprocess.Popen[str], timeout_s: float = 60.0) -> None:
         """Until the judges logged ``count`` calls."""
         deadline = time.monotonic() + timeout_s
-        while len(self._logged()) < count:
+        while len(self.logged()) < count:
             assert process.poll() is None, process.communicate()[0]
             assert time.monotonic() < deadline, "the judge was not called"
             time.sleep(0.005)
@@ -231,7 +239,11 @@ class Lab:
         except subprocess.TimeoutExpired:
             os.killpg(process.pid, signal.SIGKILL)
             raise
-        return Ran(process.returncode, out, "", self._logged(), _load(self.path / "report.json"))
+        return Ran(process.returncode, out, "", self.logged(), _load(self.path / "report.json"))
+
+    def calls_made(self) -> int:
+        """Calls that judges logged so far, over all runs."""
+        return len(self.logged())
 
     def forget_calls(self) -> None:
         (self.path / "calls.log").unlink(missing_ok=True)

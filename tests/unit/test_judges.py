@@ -137,7 +137,7 @@ def test_a_context_manager_is_its_own_manager() -> None:
 
 @pytest.mark.parametrize(
     ("value", "told"),
-    [(5, "int 5"), (None, "NoneType"), ("module:attr", "str"), (NeedsKey, "class NeedsKey.*an instance")],
+    [(5, "int 5"), (None, "NoneType"), ("module:attr", "str"), (NeedsKey, "NeedsKey.*an instance")],
 )
 def test_what_cannot_be_called_is_refused(value: Any, told: str) -> None:
     with pytest.raises(JudgeError, match=f"'mine' is .*{told}"):
@@ -442,8 +442,9 @@ def test_lexical_does_not_depend_on_the_order(one: ShownIdea, other: ShownIdea) 
 def test_lexical_scores_are_in_range_and_decide(idea: ShownIdea) -> None:
     answer = ask("pointwise", idea)
     assert 0.0 <= answer["score"] <= 1.0
-    assert answer["novel"] is (answer["score"] >= 0.88)
-    assert ask("pointwise", idea, threshold=0.0)["novel"] is True
+    assert ask("pointwise", idea, threshold=answer["score"])["novel"] is True
+    assert ask("pointwise", idea, threshold=answer["score"] + 1e-9)["novel"] is False
+    assert answer["novel"] is (answer["score"] >= float(answer["reason"].rpartition("from ")[2].rstrip(".")))
     backwards = replace(idea, related_work=idea.related_work[::-1])
     assert ask("pointwise", backwards)["score"] == answer["score"]
 

@@ -281,6 +281,7 @@ A, B, C = Document("a"), Document("b"), Document("", "Third, Title")
         ([(A, B), (B, A)], 1.0),
         ([(A, B), (A,)], 0.5),
         ([(A,), (B,)], 0.0),
+        ([(A, B), (B, C)], 1 / 3),
         ([(C,), (Document("", "third title"),)], 1.0),
         ([(), ()], 1.0),
         ([(), (A,)], 0.0),

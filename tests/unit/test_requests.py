@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 import json
 from collections.abc import Callable, Mapping
@@ -231,8 +232,12 @@ DOES_NOT = {
 }
 
 
+@pytest.mark.parametrize("uses_prompt", [True, False])
 @pytest.mark.parametrize("name", CHANGES_THE_ANSWER)
-def test_keys_change_with_what_can_change_an_answer(name: str, case: Case, plan_calls: Any) -> None:
+def test_keys_change_with_what_can_change_an_answer(name: str, uses_prompt: bool, case: Case, plan_calls: Any) -> None:
+    """Also for a judge with a prompt of its own, which sees the content alone."""
+    if not uses_prompt:
+        case = replace(case, judge=replace(case.judge, traits=Traits("1", uses_prompt=False)))
     changed = CHANGES_THE_ANSWER[name](case)
     assert changed != case
     assert not set(keys(changed, plan_calls)) & set(keys(case, plan_calls))
@@ -285,7 +290,7 @@ def test_changing_what_a_request_gives_harms_nobody(case: Case, plan_calls: Any)
     params = {"nested": {"list": [1]}}
     calls = plan_calls(with_axes(params=params)(case))
     request = calls[0].request
-    before = (request.messages, request.schema, request.params)
+    before = copy.deepcopy((request.messages, request.schema, request.params))
     request.messages[0]["content"] = "changed"
     request.messages.clear()
     request.schema["properties"].clear()
