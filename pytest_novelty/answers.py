@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
@@ -49,9 +50,11 @@ def read_answer(answer: Any, protocol: Protocol, powers: Powers, schema: Mapping
     if isinstance(answer, Verdict):
         answer = _verdict_fields(answer, protocol)
     if isinstance(answer, bytes):
-        text = answer.decode("utf-8", "surrogateescape")
-        raw = canonical_json(text)
-        return Reading(raw, _read_text(answer, protocol, powers, schema)[0])
+        try:
+            answer = answer.decode("utf-8")
+        except UnicodeDecodeError as error:
+            failure = Failure(UNPARSED, "not UTF-8", f"byte {error.start} of the answer is not UTF-8")
+            return Reading(_unread(answer.decode("utf-8", "backslashreplace")), failure)
     if type(answer) is not dict and isinstance(answer, Mapping):
         answer = dict(answer)
     try:
@@ -59,17 +62,19 @@ def read_answer(answer: Any, protocol: Protocol, powers: Powers, schema: Mapping
     except (TypeError, ValueError, RecursionError) as error:
         shown = describe(answer)
         failure = Failure(SCHEMA_VIOLATION, "wrong type", f"the answer is not a JSON value ({error}): {shown}")
-        return Reading(canonical_json(shown), failure)
+        return Reading(_unread(shown), failure)
     if len(raw) > _MAX_RAW:
-        short = f"{raw[:200]}..."
-        return Reading(canonical_json(short), Failure(UNPARSED, "too long", f"the answer has {len(raw):,} characters"))
+        return Reading(_unread(raw), Failure(UNPARSED, "too long", f"the answer has {len(raw):,} characters"))
     return _read(raw, answer, protocol, powers, schema)
+
+
+def _unread(text: str) -> str:
+    """What is kept of an answer that cannot be read: a list, which reads as no answer in every later run too."""
+    return canonical_json([text if len(text) <= 200 else f"{text[:200]}..."])
 
 
 def read_raw(raw: str, protocol: Protocol, powers: Powers, schema: Mapping[str, Json] | None) -> Reading:
     """Read a stored answer again: with the present parser and the judge's present declarations."""
-    import json
-
     return _read(raw, json.loads(raw), protocol, powers, schema)
 
 
@@ -109,7 +114,7 @@ def _verdict_fields(verdict: Verdict, protocol: Protocol) -> dict[str, Json]:
         fields["confidence"] = verdict.confidence
     if verdict.label is not None or verdict.abstained:
         label: Json = verdict.label
-        if protocol.key == "novel" and label is not None:
+        if protocol.key == "novel" and isinstance(label, str):
             label = {"novel": True, "not novel": False}.get(label, label)
         fields[protocol.key] = label
     return fields
@@ -143,7 +148,7 @@ def _read_extras(value: Mapping[str, Any]) -> Extras | Failure:
 
 
 def _read_retrieved(value: Any) -> tuple[Document, ...] | Failure:
-    if not isinstance(value, list):
+    if not isinstance(value, (list, tuple)):
         return violates(f"retrieved must be a list of {{id, title, date}}, not {describe(value)}")
     found = []
     for item in value:
@@ -155,14 +160,19 @@ def _read_retrieved(value: Any) -> tuple[Document, ...] | Failure:
         date = item.get("date")
         if date is not None and not isinstance(date, (str, int)):
             return violates(f"the date of a retrieved item must be a text, not {describe(date)}")
-        found.append(Document(str(item.get("id", "")), str(item.get("title", "")), None if date is None else str(date)))
+        found.append(Document(_text(item, "id"), _text(item, "title"), None if date is None else str(date)))
     return tuple(found)
+
+
+def _text(item: Mapping[str, Any], key: str) -> str:
+    value = item.get(key)
+    return "" if value is None else str(value)
 
 
 def _tokens(usage: Any, *names: str) -> int | None:
     if isinstance(usage, Mapping):
         for name in names:
             count = usage.get(name)
-            if isinstance(count, int) and not isinstance(count, bool) and count >= 0:
+            if isinstance(count, int) and not isinstance(count, bool) and 0 <= count < 2**63:
                 return count
     return None

@@ -14,7 +14,7 @@ from pytest_novelty.prompts import Prompt
 from pytest_novelty.protocols import PROTOCOLS
 from pytest_novelty.protocols.base import Protocol
 
-_KEY_FORMAT: Final = "2"
+_KEY_FORMAT: Final = "3"
 """Part of every key: a change in how requests are made must not find answers to other requests."""
 
 
@@ -64,7 +64,7 @@ class CallPlanner:
     def __init__(self, prompts: Mapping[str, Prompt], seed: int = 0) -> None:
         self._prompts = prompts
         self._seed = seed
-        self._schemas: dict[tuple[str, str], dict[str, Json]] = {}
+        self._schemas: dict[tuple[str, str], tuple[dict[str, Json], str]] = {}
 
     def plan(self, case: Case) -> list[Call]:
         """The calls of one case: its orders x its votes, in that order. Raises PromptError."""
@@ -79,12 +79,13 @@ class CallPlanner:
         if judge.traits.uses_prompt:
             prompt = self._prompts[axes.prompt]
             messages = prompt.render(ideas, instance.as_of, judge.traits, instance=instance.id)
-        schema = self._schema(case, prompt)
+        schema, schema_digest = self._schema(case, prompt)
         opaque = opaque_id(case.suite.name, instance.id)
         parts = {
             "judge": digest(f"{judge.name}\x1f{judge.version}", 4),
             "content": _content_digest(case.suite.protocol, ideas, instance.as_of),
             "prompt": digest(canonical_json(messages), 6) if messages else "-",
+            "schema": schema_digest,
             "settings": digest(canonical_json([dict(axes.params), axes.effort, axes.temperature]), 4),
         }
         common = " ".join(f"{name}={value}" for name, value in parts.items())
@@ -112,11 +113,13 @@ class CallPlanner:
             calls.append(Call(case, request, shown_ids, key, f"{common} seed={seed}", schema))
         return calls
 
-    def _schema(self, case: Case, prompt: Prompt | None) -> dict[str, Json]:
+    def _schema(self, case: Case, prompt: Prompt | None) -> tuple[dict[str, Json], str]:
+        """The answer's schema and its digest, made once per judge and prompt."""
         slot = (case.judge.name, prompt.digest if prompt else case.suite.protocol)
         if slot not in self._schemas:
             powers = case.judge.traits
-            self._schemas[slot] = prompt.schema(powers) if prompt else case.protocol.answer_schema(powers)
+            schema = prompt.schema(powers) if prompt else case.protocol.answer_schema(powers)
+            self._schemas[slot] = (schema, digest(canonical_json(schema), 4))
         return self._schemas[slot]
 
 

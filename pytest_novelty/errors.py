@@ -62,7 +62,7 @@ class NoveltyError(Exception):
 
     def __str__(self) -> str:
         text = f"{self.where}: {self.message}" if self.where else self.message
-        return f"{text}. {self.hint}" if self.hint else text
+        return f"{text.removesuffix('.')}. {self.hint}" if self.hint else text
 
     def __reduce__(self) -> tuple[object, ...]:  # keyword-only arguments do not survive the default pickling
         return (_rebuild, (type(self), self.__dict__.copy()))

@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Final
 
-_NAMED_LIKE_A_SECRET: Final = re.compile(r"key|token|secret|passw|credential|auth", re.IGNORECASE)
+_NAMED_LIKE_A_SECRET: Final = re.compile(r"key|token|secret|passw|credential|(?<![a-z])auth(?!or)", re.IGNORECASE)
 _MIN_LENGTH: Final = 8
 """Shorter values ("1", "true", "dev") would mask ordinary words."""
 

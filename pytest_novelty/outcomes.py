@@ -171,32 +171,39 @@ def _models(records: Iterable[Record]) -> tuple[str, ...]:
 def _trace(case: Case, traces: Sequence[tuple[Document, ...]]) -> Trace:
     documents = [document for trace in traces for document in trace]
     own = {
-        _plain_title(title)
-        for idea in case.instance.ideas
-        for title in (idea.title, *_published(idea.metadata))
-        if title
-    }
+        _plain_title(title) for idea in case.instance.ideas for title in (idea.title, *_published(idea.metadata))
+    } - {""}
     own_ids = {str(value) for idea in case.instance.ideas for value in _published_ids(idea.metadata)}
     leaked = any(_plain_title(item.title) in own or (item.id and item.id in own_ids) for item in documents)
     late = None
-    if case.instance.as_of is not None and any(item.date for item in documents):
-        late = any(_is_after(item.date, case.instance.as_of) for item in documents if item.date)
+    dates = [date for item in documents if (date := _iso_date(item.date))]
+    if case.instance.as_of is not None and dates:
+        late = any(_is_after(date, case.instance.as_of) for date in dates)
     return Trace(leaked, late, _overlap(traces))
 
 
 def _published(metadata: Mapping[str, Any]) -> list[str]:
     """Titles under which the idea itself was published, kept in its metadata and never shown."""
-    value = metadata.get("published_title", ())
-    return [value] if isinstance(value, str) else [item for item in value if isinstance(item, str)]
+    value = metadata.get("published_title")
+    return [item for item in (value if isinstance(value, (list, tuple)) else [value]) if isinstance(item, str)]
 
 
 def _published_ids(metadata: Mapping[str, Any]) -> list[Any]:
-    value = metadata.get("published_id", ())
-    return [value] if isinstance(value, (str, int)) else list(value)
+    value = metadata.get("published_id")
+    return [item for item in (value if isinstance(value, (list, tuple)) else [value]) if isinstance(item, (str, int))]
 
 
 def _plain_title(title: str) -> str:
     return re.sub(r"\W+", " ", unicodedata.normalize("NFKC", title).casefold()).strip()
+
+
+_ISO_DATE: Final = re.compile(r"(\d{4})(?:-?(\d{2})(?:-?(\d{2}))?)?(?![\d-])")
+
+
+def _iso_date(text: str | None) -> str:
+    """The date at the beginning of ``text`` as YYYY, YYYY-MM or YYYY-MM-DD; empty if it is none."""
+    found = _ISO_DATE.match(text or "")
+    return "-".join(part for part in found.groups() if part) if found else ""
 
 
 def _is_after(date: str, as_of: str) -> bool:

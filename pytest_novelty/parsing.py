@@ -8,6 +8,7 @@ object is a valid verdict is the protocol's business (``protocols/``), whether i
 
 from __future__ import annotations
 
+import contextlib
 import json
 import re
 from collections.abc import Iterator, Mapping
@@ -17,7 +18,8 @@ from pytest_novelty.model import REFUSED, SCHEMA_VIOLATION, TRUNCATED, UNPARSED,
 
 _TAGS = r"think|thinking|thought|reasoning|reflection|scratchpad|analysis"
 _MARK = re.compile(rf"\{{|<(?P<close>/)?(?P<tag>{_TAGS})>", re.IGNORECASE)
-_BRACE_OR_STRING = re.compile(r'"(?:[^"\\]|\\.)*"|[{}]', re.DOTALL)
+_BRACE_OR_STRING = re.compile(r'"(?:[^"\\]++|\\.?)*+(?:"|\Z)|[{}]', re.DOTALL)
+_BEGINS_A_KEY = re.compile(r'\s*"')
 _REFUSAL = re.compile(
     r"^\W*(?:i(?:'|\u2019)?m sorry|i am sorry|sorry,"
     r"|i (?:cannot|can(?:'|\u2019)t|won(?:'|\u2019)t|am unable to|am not able to|must decline)"
@@ -25,7 +27,7 @@ _REFUSAL = re.compile(
     re.IGNORECASE,
 )
 _MAX_ATTEMPTS = 200
-"""Braces that open nothing are tried this often, so that a hostile answer costs linear time."""
+"""Searches to the end of the text, so that a hostile answer costs linear time."""
 
 _EMPTY = Failure(UNPARSED, "empty", "the answer is empty")
 _CUT_REASONING = Failure(TRUNCATED, "truncated reasoning", "the answer ends inside its reasoning block")
@@ -90,6 +92,7 @@ def parse_text(text: str | bytes, key: str) -> Parsed | Failure:
 def _scan(text: str) -> Iterator[dict[str, Json] | Failure | None]:
     """Top-level objects outside reasoning blocks; None for a lone closing tag; a Failure if the text was cut off."""
     position, attempts = 0, 0
+    closings: dict[int, int | None] = {}
     while (mark := _MARK.search(text, position)) is not None:
         start = mark.start()
         if mark["tag"]:
@@ -103,22 +106,21 @@ def _scan(text: str) -> Iterator[dict[str, Json] | Failure | None]:
                 return
             position = end
             continue
-        try:
-            value, position = _DECODER.raw_decode(text, start)
-        except (ValueError, RecursionError):
-            attempts += 1
+        if start not in closings:
+            closings |= _closings(text, start)
+            attempts += closings[start] is None
             if attempts > _MAX_ATTEMPTS:
                 return
-            closing = _matching_brace(text, start)
-            if closing is not None:
-                position = closing + 1
-            elif text[start + 1 :].lstrip()[:1] == '"':  # it began like JSON: what follows is inside it
+        closing = closings[start]
+        if closing is None:
+            if _BEGINS_A_KEY.match(text, start + 1):  # it began like JSON: what follows is inside it
                 yield _CUT_OBJECT
                 return
-            else:
-                position = start + 1
-        else:
-            yield value
+            position = start + 1
+            continue
+        position = closing + 1
+        with contextlib.suppress(ValueError, RecursionError):
+            yield _DECODER.decode(text[start:position])
 
 
 def _end_of_block(text: str, position: int, tag: str) -> int | None:
@@ -130,16 +132,19 @@ def _end_of_block(text: str, position: int, tag: str) -> int | None:
     return None
 
 
-def _matching_brace(text: str, start: int) -> int | None:
-    depth = 0
+def _closings(text: str, start: int) -> dict[int, int | None]:
+    """The brace that closes the one at ``start`` (None: none does), and the same for the braces passed on the way."""
+    closings: dict[int, int | None] = {}
+    opened: list[int] = []
     for found in _BRACE_OR_STRING.finditer(text, start):
         if found[0] == "{":
-            depth += 1
+            closings[found.start()] = None
+            opened.append(found.start())
         elif found[0] == "}":
-            depth -= 1
-            if depth == 0:
-                return found.start()
-    return None
+            closings[opened.pop()] = found.start()
+            if not opened:
+                break
+    return closings
 
 
 def _same(one: Json, other: Json) -> bool:
@@ -167,6 +172,10 @@ def _explain(text: str, objects: list[dict[str, Json]], key: str) -> Failure:
         return Failure(
             SCHEMA_VIOLATION, "missing key", f"no JSON object in the answer has the key {key!r}; the last has {has}"
         )
-    if _REFUSAL.match(text):
+    ends = [mark.end() for mark in _MARK.finditer(text) if mark["close"]]
+    answer = text[ends[-1] :] if ends else text
+    if not answer.strip():
+        return _EMPTY
+    if _REFUSAL.match(answer):
         return Failure(REFUSED, "refusal", "the judge declined to answer")
     return Failure(UNPARSED, "not JSON", "the answer has no complete JSON object")

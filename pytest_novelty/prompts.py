@@ -6,7 +6,6 @@ import hashlib
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -16,7 +15,7 @@ from pytest_novelty.errors import PromptError, UnknownNameError
 from pytest_novelty.model import Json, ShownIdea, Work
 from pytest_novelty.protocols import PROTOCOLS
 from pytest_novelty.protocols.base import Powers, Protocol
-from pytest_novelty.schemas import compile_check, explain, load_schema
+from pytest_novelty.schemas import compile_check, explain, invalid_schema, load_schema
 from pytest_novelty.strict_yaml import read_yaml
 
 if TYPE_CHECKING:
@@ -43,7 +42,8 @@ class Prompt:
         key = self.protocol.key
         verdict = self.protocol.answer_schema(powers)["properties"][key]
         properties = self.output["properties"]
-        return {**self.output, "properties": {**properties, key: {**properties[key], **verdict}}}
+        told = {name: value for name, value in properties[key].items() if name in ("title", "description")}
+        return {**self.output, "properties": {**properties, key: {**told, **verdict}}}
 
     def render(
         self, ideas: Sequence[ShownIdea], as_of: str | None, powers: Powers, *, instance: str = ""
@@ -61,7 +61,7 @@ class Prompt:
         if len(ideas) == 1:
             context["idea"] = ideas[0]
         try:
-            return tuple((role, template.render(context).strip("\n")) for role, template in self._templates)
+            return tuple((role, template.render(context)) for role, template in self._templates)
         except jinja2.TemplateError as error:
             raise PromptError(
                 f"cannot be rendered: {error}", path=self.path, instance=instance or None, hint=_VARIABLES
@@ -115,7 +115,6 @@ def resolve_prompt(name: str, base: Path, protocol: str | None = None) -> Prompt
     return prompt
 
 
-@lru_cache(maxsize=64)
 def load_prompt(path: Path) -> Prompt:
     """Load and check one template. Raises PromptError with file and line."""
     document = read_yaml(path, PromptError)
@@ -135,8 +134,10 @@ def load_prompt(path: Path) -> Prompt:
             path=path,
             line=document.line_of(("output",)),
         )
+    if problem := invalid_schema(output):
+        raise PromptError(f"output is no JSON Schema: {problem}", path=path, line=document.line_of(("output",)))
     templates = tuple(
-        (message["role"], _compile(message["content"], path, document.line_of(("messages", index, "content")) or 1))
+        (message["role"], _compile(message["content"], path, document.first_line_of(("messages", index, "content"))))
         for index, message in enumerate(value["messages"])
     )
     return Prompt(
@@ -159,9 +160,9 @@ def _compile(source: str, path: Path, line: int) -> jinja2.Template:
         undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True, autoescape=False
     )
     try:
-        return environment.from_string(source)
+        return environment.from_string(source.strip("\n"))
     except jinja2.TemplateSyntaxError as error:
-        raise PromptError(f"template syntax: {error.message}", path=path, line=line + (error.lineno or 0)) from None
+        raise PromptError(f"template syntax: {error.message}", path=path, line=line + (error.lineno or 1) - 1) from None
 
 
 def check_prompt(prompt: Prompt) -> None:

@@ -29,6 +29,9 @@ class Recorder:
         """The judge returned ``answer`` after ``latency_s`` seconds. Never raises."""
         try:
             reading = read_answer(answer, call.case.protocol, call.case.judge.traits, call.schema)
+            masked = self._mask(reading.raw)
+            if masked != reading.raw:  # read what is kept, so that no part of the record has the secret
+                reading = read_raw(masked, call.case.protocol, call.case.judge.traits, call.schema)
         except Exception as error:  # an answer may be any object, with any __eq__ or __repr__
             return self.failed(call, error, latency_s)
         return self._record(call, reading, latency_s)
@@ -59,7 +62,7 @@ class Recorder:
         request, case, verdict, extras, mask = call.request, call.case, reading.verdict, reading.extras, self._mask
         status, kind, message, label, score, abstained, reason = OK, "", mask(extras.note), None, None, False, ""
         if isinstance(verdict, Failure):
-            status, kind, message = verdict.status, verdict.kind, mask(verdict.message[:_MAX_MESSAGE])
+            status, kind, message = verdict.status, verdict.kind, mask(verdict.message)[:_MAX_MESSAGE]
         else:
             label = case.protocol.label_of(verdict, call.shown_ids)
             score, abstained, reason = verdict.score, verdict.abstained, mask(verdict.reason)

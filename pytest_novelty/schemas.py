@@ -165,7 +165,21 @@ def explain(value: Json, schema: Mapping[str, Json]) -> tuple[str, tuple[str | i
     if found is None:
         return None
     path = tuple(found.absolute_path)
+    if found.validator == "additionalProperties" and isinstance(found.instance, dict):
+        unknown = next(name for name in found.instance if name not in found.schema.get("properties", {}))
+        return (f"{name_of(path)}: {_sentence(found)}" if path else _sentence(found)), (*path, unknown)
     return f"{name_of(path)}: {_sentence(found)}" if path else _sentence(found), path
+
+
+def invalid_schema(schema: Mapping[str, Json]) -> str | None:
+    """Why ``schema`` is no JSON Schema; None if it is one."""
+    import jsonschema
+
+    try:
+        jsonschema.Draft202012Validator.check_schema(schema)
+    except jsonschema.SchemaError as error:
+        return f"{name_of(tuple(error.absolute_path))}: {error.message}"
+    return None
 
 
 def violation(value: Json, schema: Mapping[str, Json]) -> str | None:
@@ -185,7 +199,7 @@ def _sentence(found: Any) -> str:
         close = nearest(unknown[0], known)
         listed = ", ".join(map(repr, unknown))
         return f"unknown key {listed}" + (f" (did you mean {close!r}?)" if close else f" (known: {', '.join(known)})")
-    if found.validator == "minLength":
+    if found.validator == "minLength" or (found.validator == "pattern" and found.validator_value == "\\S"):
         return "must not be empty"
     if found.validator == "required":
         missing = [name for name in found.validator_value if name not in found.instance]

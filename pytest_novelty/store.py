@@ -196,7 +196,7 @@ class SqliteStore:
             self._slots_indexed = True
         query = f"SELECT {_QUOTED} FROM records WHERE suite = ? AND instance = ? AND judge = ?"
         with self._read_lock:
-            return [_from_row(row) for row in self._read(query, (suite, instance, judge))]
+            return [_from_row(row) for row in self._read(query, [_plain(name) for name in (suite, instance, judge)])]
 
     def means(self, judge: str, version: str) -> tuple[float | None, float | None, int]:
         query = (
@@ -218,9 +218,12 @@ class SqliteStore:
         """All records, sorted so that two exports of equal content are equal files."""
         query = f'SELECT {_QUOTED} FROM records ORDER BY suite, instance, judge, judge_version, variant, "order", sample, key'
         with self._read_lock:
-            cursor = self._reader.execute(query)
-            while rows := cursor.fetchmany(1000):
-                yield from map(_from_row, rows)
+            try:
+                cursor = self._reader.execute(query)
+                while rows := cursor.fetchmany(1000):
+                    yield from map(_from_row, rows)
+            except sqlite3.DatabaseError as error:
+                raise StoreError(f"cannot be read: {error}", path=self.path, hint=_KEEP) from None
 
     def close(self) -> None:
         with self._lock, self._read_lock:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -29,6 +30,11 @@ class Document:
     value: Json
     path: Path
     lines: dict[tuple[str | int, ...], int] = field(default_factory=dict)
+    blocks: set[tuple[str | int, ...]] = field(default_factory=set)
+
+    def first_line_of(self, path: tuple[str | int, ...]) -> int:
+        """The line on which the text of a value begins: of a block scalar, the one after its key."""
+        return (self.line_of(path) or 1) + (path in self.blocks)
 
     def line_of(self, path: tuple[str | int, ...]) -> int | None:
         """The line of ``path`` or, where it has none, of the nearest part that contains it."""
@@ -61,10 +67,10 @@ def read_yaml(path: Path, kind: type[DataError]) -> Document:
         ) from None
     except yaml.YAMLError as error:
         raise kind(f"is not valid YAML: {error}", path=path) from None
-    lines: dict[tuple[str | int, ...], int] = {}
     if node is None:
         raise kind("is empty", path=path)
-    return Document(_build(node, (), lines, path, kind), path, lines)
+    document = Document(None, path)
+    return replace(document, value=_build(node, (), document, kind))
 
 
 def _refuse_tricks(text: str, loader: Any, path: Path, kind: type[DataError]) -> None:
@@ -84,22 +90,26 @@ def _refuse_tricks(text: str, loader: Any, path: Path, kind: type[DataError]) ->
             depth -= 1
 
 
-def _build(node: Any, at: tuple[str | int, ...], lines: dict[Any, int], path: Path, kind: type[DataError]) -> Json:
+def _build(node: Any, at: tuple[str | int, ...], document: Document, kind: type[DataError]) -> Json:
+    """The value of a node; notes the lines of its parts in ``document``."""
+    lines = document.lines
     lines.setdefault(at, node.start_mark.line + 1)
     if isinstance(node, yaml.SequenceNode):
-        return [_build(item, (*at, index), lines, path, kind) for index, item in enumerate(node.value)]
+        return [_build(item, (*at, index), document, kind) for index, item in enumerate(node.value)]
     if isinstance(node, yaml.MappingNode):
         mapping: dict[str, Json] = {}
         for key_node, value_node in node.value:
             line = key_node.start_mark.line + 1
             if not isinstance(key_node, yaml.ScalarNode):
-                raise kind("a key must be a plain string", path=path, line=line)
+                raise kind("a key must be a plain string", path=document.path, line=line)
             key = key_node.value
             if key in mapping:
-                raise kind(f"the key {key!r} occurs twice", path=path, line=line)
+                raise kind(f"the key {key!r} occurs twice", path=document.path, line=line)
             lines[(*at, key)] = line
-            mapping[key] = _build(value_node, (*at, key), lines, path, kind)
+            mapping[key] = _build(value_node, (*at, key), document, kind)
         return mapping
+    if node.style in ("|", ">"):
+        document.blocks.add(at)
     return node.value if node.style else _scalar(node.value)  # quoted or block text is always a string
 
 
@@ -112,4 +122,4 @@ def _scalar(text: str) -> Json:
         return int(text) if len(text) < 300 else text
     if _BASED.match(text):
         return int(text, 0)
-    return float(text) if _FLOAT.match(text) else text
+    return number if _FLOAT.match(text) and math.isfinite(number := float(text)) else text

@@ -12,9 +12,22 @@ from pathlib import Path
 from typing import Any, Final
 
 from pytest_novelty.data import data_folder
-from pytest_novelty.digests import digest_of
+from pytest_novelty.digests import canonical_json, digest_of
 from pytest_novelty.errors import NoveltyError, SuiteError, UnknownNameError, nearest
-from pytest_novelty.model import REFERENCE, Axes, Idea, Instance, Json, Suite, Variant, Work
+from pytest_novelty.model import (
+    ABSTAINED,
+    INCOMPLETE,
+    INVALID,
+    REFERENCE,
+    TIE,
+    Axes,
+    Idea,
+    Instance,
+    Json,
+    Suite,
+    Variant,
+    Work,
+)
 from pytest_novelty.protocols import PROTOCOLS, get_protocol
 from pytest_novelty.schemas import compile_check, explain, load_schema
 from pytest_novelty.strict_yaml import Document, read_yaml
@@ -39,7 +52,11 @@ def resolve_suite(name: str, known: Mapping[str, Path], base: Path) -> Suite:
     if name in known:
         return load_suite(known[name])
     path = base / name
-    if path.exists():
+    try:
+        found = path.exists()
+    except (OSError, ValueError):  # a name that no file can have
+        found = False
+    if found:
         return load_suite(path)
     looks_like_path = "/" in name or "\\" in name or Path(name).suffix in (".yaml", ".yml", ".jsonl", *_TEXT_SUFFIXES)
     also = (
@@ -84,6 +101,8 @@ def _load_described(path: Path) -> Suite:
             line=document.line_of(("format",)),
         )
     _require(document.value, load_schema("suite"), document, path)
+    if head["name"].endswith("\n"):
+        raise SuiteError("name ends with a line break", path=path, line=document.line_of(("name",)))
     try:
         protocol = get_protocol(head["protocol"])
     except UnknownNameError as error:
@@ -135,6 +154,12 @@ def _require(value: Json, schema: Mapping[str, Any], document: Document, path: P
 
 
 def _variants(head: Mapping[str, Any], document: Document, protocol: str) -> dict[str, Variant]:
+    for place in (("defaults",), *(("variants", name) for name in head.get("variants", {}))):
+        axes = head.get("defaults", {}) if len(place) == 1 else head["variants"][place[1]]
+        for axis in ("votes", "related_work"):
+            if isinstance(axes.get(axis), float):
+                line = document.line_of((*place, axis))
+                raise SuiteError(f"{axis} must be a whole number, not {axes[axis]}", path=document.path, line=line)
     reference = Axes(**{"prompt": f"{protocol}/reference", **head.get("defaults", {})})
     variants = {REFERENCE: Variant(REFERENCE, reference)}
     for name, changes in head.get("variants", {}).items():
@@ -152,7 +177,9 @@ def _variants(head: Mapping[str, Any], document: Document, protocol: str) -> dic
                 line=line,
             )
         values = {axis: changes.get(axis, getattr(reference, axis)) for axis in _AXES}
-        changed = tuple(axis for axis in _AXES if values[axis] != getattr(reference, axis))
+        changed = tuple(
+            axis for axis in _AXES if canonical_json(values[axis]) != canonical_json(getattr(reference, axis))
+        )
         if not changed:
             raise SuiteError(f"the variant {name!r} changes nothing", path=document.path, line=line)
         variants[name] = Variant(name, Axes(**values), changed)
@@ -208,7 +235,11 @@ def _check_gates(suite: Suite, document: Document) -> None:
 
 def read_jsonl(path: Path, kind: type[SuiteError]) -> Iterator[tuple[int, Json]]:
     """(line number, value) of every line that is not blank. Raises ``kind`` for a line that is too long or not JSON."""
-    with path.open("rb") as file:
+    try:
+        opened = path.open("rb")
+    except OSError as error:
+        raise kind(f"cannot be read: {error.strerror}", path=path) from None
+    with opened as file:
         number = 0
         while line := file.readline(MAX_LINE_BYTES + 1):
             number += 1
@@ -219,7 +250,11 @@ def read_jsonl(path: Path, kind: type[SuiteError]) -> Iterator[tuple[int, Json]]
             try:
                 yield (
                     number,
-                    json.loads(line.decode("utf-8-sig" if number == 1 else "utf-8"), object_pairs_hook=_unique_keys),
+                    json.loads(
+                        line.decode("utf-8-sig" if number == 1 else "utf-8"),
+                        object_pairs_hook=_unique_keys,
+                        parse_constant=_no_constant,
+                    ),
                 )
             except UnicodeDecodeError:
                 raise kind("is not UTF-8", path=path, line=number, hint="Save the file as UTF-8") from None
@@ -235,6 +270,10 @@ def _unique_keys(pairs: list[tuple[str, Json]]) -> dict[str, Json]:
         names = [name for name, _ in pairs]
         raise ValueError(f"the key {next(name for name in names if names.count(name) > 1)!r} occurs twice")
     return value
+
+
+def _no_constant(name: str) -> Json:
+    raise ValueError(f"{name} is not JSON")
 
 
 def _file_digest(path: Path) -> bytes:
@@ -279,12 +318,14 @@ def _instance(row: Mapping[str, Any], path: Path, line: int | None, protocol: st
     raw_ideas = [row["idea"]] if "idea" in row else row["ideas"]
     ideas = tuple(_idea(raw, name if len(raw_ideas) == 1 else None, shared) for raw in raw_ideas)
     ids = [idea.id for idea in ideas]
-    if len(set(ids)) != len(ids):
-        raise wrong(f"two ideas have the id {ids[0]!r}")
     if "" in ids:
         raise wrong("an idea of a pair has no id", "Give each idea an id: gold names one of them")
+    if len(set(ids)) != len(ids):
+        raise wrong(f"two ideas have the id {ids[0]!r}")
+    if reserved := {TIE, ABSTAINED, INCOMPLETE, INVALID} & set(ids):
+        raise wrong(f"no idea may have the id {min(reserved)!r}, which is the label of an outcome", "Rename the idea")
     gold = row.get("gold")
-    gold = str(gold) if isinstance(gold, int) else gold
+    gold = str(gold) if isinstance(gold, (int, float)) else gold
     if gold is None and labelled:
         raise wrong("has no gold label", "Add gold, or say label_kind: none in suite.yaml")
     if gold is not None and not labelled:
@@ -369,7 +410,7 @@ def _load_bare(path: Path, name: str) -> Suite:
                 else None
             )
             raise SuiteError(found[0] if found else "is not an idea", path=path, line=line, hint=hint)
-        name_of_idea = idea.get("id") or digest_of([idea.get("title", ""), idea["text"]], 6)
+        name_of_idea = idea["id"] if "id" in idea else digest_of([idea.get("title", ""), idea["text"]], 6)
         rows.append((line, {"id": name_of_idea, "idea": idea}))
     return _bare_suite(rows, path, name, _file_digest(path).hex())
 
@@ -377,6 +418,7 @@ def _load_bare(path: Path, name: str) -> Suite:
 def _load_texts(folder: Path) -> Suite:
     """Every .txt and .md file of a folder is one idea; its first line is the title if a blank line or '#' sets it apart."""
     rows: list[tuple[int | None, Json]] = []
+    seen: dict[str, str] = {}
     for path in sorted(folder.iterdir()):
         if path.suffix not in _TEXT_SUFFIXES or not path.is_file():
             continue
@@ -391,6 +433,9 @@ def _load_texts(folder: Path) -> Suite:
         idea = {"title": head.lstrip("# ").strip(), "text": rest.strip()} if titled else {"text": text}
         if not idea["text"]:
             raise SuiteError("is empty", path=path, instance=path.stem)
+        if path.stem in seen:
+            raise SuiteError(f"the id {path.stem!r} occurs twice: {seen[path.stem]} and {path.name}", path=path)
+        seen[path.stem] = path.name
         rows.append((None, {"id": path.stem, "idea": idea}))
     if not rows:
         raise SuiteError("has neither suite.yaml nor ideas.jsonl nor any .txt or .md file", path=folder)

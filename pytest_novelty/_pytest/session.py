@@ -233,7 +233,7 @@ class NoveltySession:
         reference = ""
         if self.is_worker and case.suite.name in self.references:
             reference = f'"ref":{canonical_json(self.references[case.suite.name])},'
-        return f"{_HEAD}{letter_of(result.outcome)}\",{reference}{text[1:]}"
+        return f'{_HEAD}{letter_of(result.outcome)}",{reference}{text[1:]}'
 
     def gates_invalid_rate(self, case: Case) -> bool:
         planned = self.plan.suites.get(case.suite.name)

@@ -142,6 +142,10 @@ def _is_number(value: object) -> bool:
     return isinstance(value, (int, float)) and not isinstance(value, bool) and value == value
 
 
+def _is_finite(value: object) -> bool:
+    return _is_number(value) and abs(value) != float("inf")  # type: ignore[arg-type]
+
+
 def _boolean(value: object) -> str:
     return "" if isinstance(value, bool) else "must be True or False"
 
@@ -158,7 +162,7 @@ def _protocols(value: object) -> str:
     )
     if not names:
         return "must be a tuple of protocol names"
-    unknown = [item for item in names if item not in PROTOCOLS]
+    unknown = [item for item in names if not isinstance(item, str) or item not in PROTOCOLS]
     return f"has the unknown protocol {unknown[0]!r} (known: {', '.join(sorted(PROTOCOLS))})" if unknown else ""
 
 
@@ -179,7 +183,7 @@ def _cost(value: object) -> str:
 
 
 def _range(value: object) -> str:
-    fits = isinstance(value, (list, tuple)) and len(value) == 2 and all(map(_is_number, value)) and value[0] < value[1]
+    fits = isinstance(value, (list, tuple)) and len(value) == 2 and all(map(_is_finite, value)) and value[0] < value[1]
     return "" if fits else "must be (lowest, highest)"
 
 
@@ -209,9 +213,18 @@ _CHECKS: Final[dict[str, Callable[[object], str]]] = {
 }
 
 
+def _code_parts(code: Any) -> Any:
+    """What a code object does, without where it is: a nested code object's repr has an address."""
+    if not inspect.iscode(code):
+        return code
+    return (code.co_code, code.co_names, tuple(map(_code_parts, code.co_consts)))
+
+
 def source_digest(value: object) -> str:
     """A digest of the file that defines ``value`` (12 hex digits); of its byte code where there is no file."""
+    bound: list[object] = []
     while isinstance(value, functools.partial):
+        bound += [value.args, sorted(value.keywords.items())]
         value = value.func
     target: Any = value if inspect.isroutine(value) else type(value)
     try:
@@ -223,6 +236,10 @@ def source_digest(value: object) -> str:
         try:
             content = inspect.getsource(target).encode("utf-8", "surrogatepass")
         except (TypeError, OSError):
-            code = getattr(target, "__code__", None)
-            content = repr((target.__qualname__, code and (code.co_code, code.co_names))).encode()
+            defaults = (getattr(target, "__defaults__", None), getattr(target, "__kwdefaults__", None))
+            content = repr((target.__qualname__, _code_parts(getattr(target, "__code__", None)), defaults)).encode()
+    if bound:  # what a partial fixes is part of the judge; an object's repr may hold its address, so only plain values
+        content += repr([item for item in bound if "object at 0x" not in repr(item)]).encode(
+            "utf-8", "backslashreplace"
+        )
     return hashlib.blake2b(content, digest_size=6).hexdigest()

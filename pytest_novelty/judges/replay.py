@@ -68,7 +68,13 @@ def load_replay(path: Path) -> Replay:
                     line=line,
                     hint="Export one judge and one version at a time",
                 )
-            answers[slot] = (row["status"], row["message"], row["raw"])
+            try:
+                json.loads(row["raw"] or "null")
+            except ValueError as error:
+                raise JudgeError(f"raw is not JSON: {error}", path=path, line=line) from None
+            # a replay declares ties and abstentions: what the judge had not declared stays the failure it was
+            raw = "" if row.get("kind", "").startswith("undeclared") else row["raw"]
+            answers[slot] = (row["status"], row["message"], raw)
     except SuiteError as error:
         raise JudgeError(error.message, path=error.path, line=error.line, hint=error.hint) from None
     if len(judges) != 1:

@@ -99,7 +99,10 @@ def read_reason(value: Mapping[str, Json]) -> str:
 
 
 def describe(value: Json) -> str:
-    text = repr(value)
+    try:
+        text = repr(value)
+    except Exception:  # an answer may be any object: too deep, too long a number, any __repr__
+        text = "(cannot be shown)"
     return f"{type(value).__name__} {text if len(text) <= 60 else text[:60] + '...'}"
 
 
