@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from pytest_novelty.errors import NoveltyError
-    from pytest_novelty.evaluate import aevaluate, evaluate
+    from pytest_novelty.evaluation import aevaluate, evaluate
     from pytest_novelty.model import Idea, Instance, Request, ShownIdea, Suite, Verdict, Work
     from pytest_novelty.results import Report
     from pytest_novelty.suites import load_suite
@@ -25,8 +25,8 @@ _HOMES = {
     "Suite": "model",
     "Verdict": "model",
     "Work": "model",
-    "aevaluate": "evaluate",
-    "evaluate": "evaluate",
+    "aevaluate": "evaluation",
+    "evaluate": "evaluation",
     "load_suite": "suites",
 }
 

@@ -16,7 +16,7 @@ from pytest_novelty.model import Json, ShownIdea, Work
 from pytest_novelty.protocols import PROTOCOLS
 from pytest_novelty.protocols.base import Powers, Protocol
 from pytest_novelty.schemas import compile_check, explain, invalid_schema, load_schema
-from pytest_novelty.strict_yaml import read_yaml
+from pytest_novelty.strict_yaml import Document, read_yaml
 
 if TYPE_CHECKING:
     import jinja2
@@ -137,7 +137,7 @@ def load_prompt(path: Path) -> Prompt:
     if problem := invalid_schema(output):
         raise PromptError(f"output is no JSON Schema: {problem}", path=path, line=document.line_of(("output",)))
     templates = tuple(
-        (message["role"], _compile(message["content"], path, document.first_line_of(("messages", index, "content"))))
+        (message["role"], _compile(message["content"], document, ("messages", index, "content")))
         for index, message in enumerate(value["messages"])
     )
     return Prompt(
@@ -152,7 +152,7 @@ def load_prompt(path: Path) -> Prompt:
     )
 
 
-def _compile(source: str, path: Path, line: int) -> jinja2.Template:
+def _compile(source: str, document: Document, place: tuple[str | int, ...]) -> jinja2.Template:
     import jinja2
     from jinja2.sandbox import SandboxedEnvironment
 
@@ -162,7 +162,8 @@ def _compile(source: str, path: Path, line: int) -> jinja2.Template:
     try:
         return environment.from_string(source.strip("\n"))
     except jinja2.TemplateSyntaxError as error:
-        raise PromptError(f"template syntax: {error.message}", path=path, line=line + (error.lineno or 1) - 1) from None
+        line = document.line_within(place, error.lineno or 1)
+        raise PromptError(f"template syntax: {error.message}", path=document.path, line=line) from None
 
 
 def check_prompt(prompt: Prompt) -> None:

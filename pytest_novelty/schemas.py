@@ -62,7 +62,7 @@ def _compile(schema: Mapping[str, Any], root: Mapping[str, Any]) -> Check:
     if len(checks) == 2:  # most of them
         first, second = checks
         return lambda value: first(value) and second(value)
-    return lambda value: all([check(value) for check in checks])
+    return lambda value: all(check(value) for check in checks)
 
 
 def _type(schema: Mapping[str, Any], root: Mapping[str, Any]) -> Check:

@@ -32,9 +32,9 @@ class Document:
     lines: dict[tuple[str | int, ...], int] = field(default_factory=dict)
     blocks: set[tuple[str | int, ...]] = field(default_factory=set)
 
-    def first_line_of(self, path: tuple[str | int, ...]) -> int:
-        """The line on which the text of a value begins: of a block scalar, the one after its key."""
-        return (self.line_of(path) or 1) + (path in self.blocks)
+    def line_within(self, path: tuple[str | int, ...], offset: int) -> int:
+        """The line of the ``offset``-th line (1-based) of a text: known in a block scalar, else the line of its key."""
+        return (self.line_of(path) or 1) + (offset if path in self.blocks else 0)
 
     def line_of(self, path: tuple[str | int, ...]) -> int | None:
         """The line of ``path`` or, where it has none, of the nearest part that contains it."""

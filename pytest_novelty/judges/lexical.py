@@ -15,123 +15,13 @@ from pytest_novelty.model import Request, ShownIdea, Work
 
 _WORD: Final = re.compile(r"[^\W\d_]{3,}")
 _STOP: Final = frozenset(
-    [
-        "a",
-        "about",
-        "above",
-        "after",
-        "again",
-        "all",
-        "also",
-        "an",
-        "and",
-        "any",
-        "are",
-        "as",
-        "at",
-        "be",
-        "because",
-        "been",
-        "before",
-        "being",
-        "between",
-        "both",
-        "but",
-        "by",
-        "can",
-        "could",
-        "did",
-        "do",
-        "does",
-        "doing",
-        "down",
-        "during",
-        "each",
-        "few",
-        "for",
-        "from",
-        "further",
-        "had",
-        "has",
-        "have",
-        "having",
-        "he",
-        "her",
-        "here",
-        "his",
-        "how",
-        "if",
-        "in",
-        "into",
-        "is",
-        "it",
-        "its",
-        "itself",
-        "more",
-        "most",
-        "no",
-        "nor",
-        "not",
-        "of",
-        "off",
-        "on",
-        "once",
-        "only",
-        "or",
-        "other",
-        "our",
-        "out",
-        "over",
-        "own",
-        "same",
-        "she",
-        "should",
-        "so",
-        "some",
-        "such",
-        "than",
-        "that",
-        "the",
-        "their",
-        "them",
-        "then",
-        "there",
-        "these",
-        "they",
-        "this",
-        "those",
-        "through",
-        "to",
-        "too",
-        "under",
-        "until",
-        "up",
-        "very",
-        "was",
-        "we",
-        "were",
-        "what",
-        "when",
-        "where",
-        "which",
-        "while",
-        "who",
-        "whom",
-        "why",
-        "will",
-        "with",
-        "would",
-        "you",
-        "your",
-        "may",
-        "might",
-        "must",
-        "using",
-        "used",
-        "use",
-        "one",
-        "two",
-    ]
+    """
+    a about above after again all also an and any are as at be because been before being between both but by can could did do
+    does doing down during each few for from further had has have having he her here his how if in into is it its itself more
+    most no nor not of off on once only or other our out over own same she should so some such than that the their them then
+    there these they this those through to too under until up very was we were what when where which while who whom why will
+    with would you your may might must using used use one two
+    """.split()  # noqa: SIM905 - a hundred quoted words would be harder to read
 )
 
 
@@ -139,7 +29,8 @@ class Lexical:
     """TF-IDF distance to the nearest earlier work. Parameters come from the variant's ``params`` (defaults in brackets).
 
     score: 1 - the highest cosine between the idea and an earlier work, in [0, 1].
-    pointwise: novel iff the score reaches ``threshold`` (0.80, chosen on the embedded suite). pairwise: the idea with the higher score.
+    pointwise: novel iff the score reaches ``threshold`` (0.80, chosen on the embedded suite).
+    pairwise: the idea with the higher score.
     Without earlier works there is nothing to measure: the judge abstains.
     """
 
@@ -166,8 +57,8 @@ class Lexical:
         return {
             "novel": scores[0] >= threshold,
             "score": scores[0],
-            "reason": f"Word distance {scores[0]:.2f} to the nearest earlier work, {_title(works[nearest[0][1]])}; "
-            f"novel from {threshold:g}.",
+            "reason": f"Word distance {scores[0]:.2f} to the nearest earlier work, "
+            f"{_title(works[nearest[0][1]])}; novel from {threshold:g}.",
         }
 
     @staticmethod

@@ -13,7 +13,7 @@ import scipy.special  # noqa: F401
 import xdist.scheduler  # noqa: F401
 import yaml  # noqa: F401
 
-import pytest_novelty.evaluate  # noqa: F401
+import pytest_novelty.evaluation  # noqa: F401
 
 from .making import Lab
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_novelty.evaluate import evaluate
+from pytest_novelty.evaluation import evaluate
 
 from .making import Lab, Ran, write_suite
 

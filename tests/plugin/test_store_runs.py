@@ -16,7 +16,7 @@ import pytest
 from pytest_novelty.calls import CallPlanner, Case
 from pytest_novelty.engine import Engine
 from pytest_novelty.errors import StoreError
-from pytest_novelty.evaluate import evaluate
+from pytest_novelty.evaluation import evaluate
 from pytest_novelty.judges.base import bind_judge
 from pytest_novelty.prompts import resolve_prompt
 from pytest_novelty.store import MemoryStore
