@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from pytest_novelty.digests import canonical_json, derive_seed, digest
+from pytest_novelty.digests import canonical_json, derive_seed, digest, seed_source
 from pytest_novelty.judges.base import Judge
 from pytest_novelty.judges.replay import opaque_id
 from pytest_novelty.model import Axes, Idea, Instance, Json, Request, ShownIdea, Suite, Variant
@@ -92,8 +92,9 @@ class CallPlanner:
         base = f"{_KEY_FORMAT} {common} {opaque} {order}"
         shown_ids = tuple(instance.ideas[position].id for position in positions)
         calls = []
+        source = seed_source(self._seed, case.suite.name, instance.id, case.variant.name, order)
         for sample in range(axes.votes):
-            seed = derive_seed(self._seed, case.suite.name, instance.id, case.variant.name, order, sample)
+            seed = derive_seed(source, sample)
             request = Request(
                 case.suite.protocol,
                 opaque,

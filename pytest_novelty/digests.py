@@ -30,7 +30,11 @@ def digest_of(value: Any, size: int = 16) -> str:
     return digest(canonical_json(value), size)
 
 
-def derive_seed(*parts: object) -> int:
-    """A seed in [0, 2**32) that depends on every part and on nothing else (not on ``random``, not on the process)."""
-    material = "\x1f".join(map(str, parts))
-    return int.from_bytes(hashlib.blake2b(material.encode("utf-8", "surrogatepass"), digest_size=4).digest(), "big")
+def seed_source(*parts: object) -> bytes:
+    """What seeds derive from: every part counts, nothing else does (not ``random``, not the process)."""
+    return "\x1f".join(map(str, parts)).encode("utf-8", "surrogatepass")
+
+
+def derive_seed(source: bytes, sample: int) -> int:
+    """The seed, in [0, 2**32), of the ``sample``-th draw from a source."""
+    return int.from_bytes(hashlib.blake2b(b"%b\x1f%d" % (source, sample), digest_size=4).digest(), "big")

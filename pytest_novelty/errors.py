@@ -20,7 +20,6 @@ The plugin turns the first four into ``pytest.UsageError`` (exit status 4); none
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -132,5 +131,9 @@ class BudgetReached(RunError):
 
 def nearest(name: str, known: Iterable[str]) -> str | None:
     """The known name closest to ``name``, or None if nothing is close."""
-    matches = difflib.get_close_matches(name.lower(), list(known), n=1, cutoff=0.6)
-    return matches[0] if matches else None
+    from rapidfuzz import process
+    from rapidfuzz.distance import JaroWinkler
+
+    names = list(known)
+    found = process.extractOne(name.lower(), names, scorer=JaroWinkler.normalized_similarity, score_cutoff=0.8)
+    return None if found is None else str(found[0])

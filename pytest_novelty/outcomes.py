@@ -7,6 +7,7 @@ import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from typing import Any, Final
 
 from pytest_novelty.calls import Case
@@ -88,7 +89,8 @@ def case_result(
         ]
     )
     outcome = make_outcome(case.suite, case.instance, votes, case.orders, case.judge.traits, threshold)
-    outcome = replace(outcome, reason=_reason(outcome.label, records))
+    if reason := _reason(outcome.label, records):
+        outcome = replace(outcome, reason=reason)
     failed = [record.kind for record in records if record.status != OK]
     retrieves = [record.retrieved for record in records if record.retrieved is not None]
     judge, suite, variant, instance = case.label
@@ -271,12 +273,16 @@ def to_wire(result: CaseResult, suite: Suite, instance: Instance) -> str:
 def from_wire(value: Mapping[str, Any], suite: Suite, instance: Instance) -> CaseResult:
     """The result that :func:`to_wire` wrote, from its parsed JSON."""
     labels = _vote_labels(suite, instance)
-    scores = iter(value.get("scores", ()))
-    votes = tuple(
-        _vote(letter, order or None, sample, next(scores, None), labels)
-        for order, letters in value["votes"].items()
-        for sample, letter in enumerate(letters)
-    )
+    scores = value.get("scores")
+    if scores is None:  # the same votes recur in thousands of instances
+        votes = _same_votes(tuple(value["votes"].items()), labels)
+    else:
+        given = iter(scores)
+        votes = tuple(
+            _vote(letter, order or None, sample, next(given, None), labels)
+            for order, letters in value["votes"].items()
+            for sample, letter in enumerate(letters)
+        )
     label = value["label"]
     outcome = Outcome(label, result_of(label, instance.gold), votes, instance.gold, _mean_score(votes), value["why"])
     made, reused, retries, cost, unpriced, tokens_in, tokens_out = value["use"]
@@ -294,6 +300,15 @@ def from_wire(value: Mapping[str, Any], suite: Suite, instance: Instance) -> Cas
         trace=Trace(*value["trace"]) if "trace" in value else Trace(),
         kinds=value.get("kinds", {}),
     )  # fmt: skip
+
+
+@lru_cache(maxsize=4096)
+def _same_votes(letters_by_order: tuple[tuple[str, str], ...], labels: tuple[str, ...]) -> tuple[Vote, ...]:
+    return tuple(
+        _vote(letter, order or None, sample, None, labels)
+        for order, letters in letters_by_order
+        for sample, letter in enumerate(letters)
+    )
 
 
 def _mean_score(votes: Iterable[Vote]) -> float | None:

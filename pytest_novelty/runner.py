@@ -122,6 +122,7 @@ class Runner:
     def _feed(self) -> None:
         """Keep enough calls queued behind the present case, in few batches."""
         room = self._engine.room
+        queued = room > 0 and self._next < len(self._expected)
         while room > 0 and self._next < len(self._expected) and not self._engine.budget_reached:
             batch: list[Case] = []
             wanted = min(room, _BATCH)
@@ -132,7 +133,10 @@ class Runner:
                     batch.append(case)
                     wanted -= len(case.orders) * case.variant.axes.votes
             self._submit(batch)
-            room = self._engine.room if room > _BATCH else 0
+            room = room - _BATCH
+        ticket = self._tickets.get(self._expected[self._next - 1].label) if queued else None
+        if isinstance(ticket, Ticket):
+            self._engine.let_finish(ticket)
 
     def _submit(self, cases: Sequence[Case]) -> None:
         planned: list[tuple[Case, list[Call]]] = []

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 
-from pytest_novelty.digests import derive_seed
+from pytest_novelty.digests import derive_seed, seed_source
 from pytest_novelty.model import Instance, Suite
 
 
@@ -21,9 +21,11 @@ def sample_instances(suite: Suite, size: int | None, seed: int) -> tuple[Instanc
         cells[_cell(suite, instance)].append(instance)
     ranked: list[tuple[float, int, Instance]] = []
     for members in cells.values():
-        members.sort(key=lambda item: derive_seed("sample", seed, item.id))
+        members.sort(key=lambda item: derive_seed(seed_source("sample", seed, item.id), 0))
         for place, instance in enumerate(members):
-            ranked.append(((place + 0.5) / len(members), derive_seed("turn", seed, instance.id), instance))
+            ranked.append(
+                ((place + 0.5) / len(members), derive_seed(seed_source("turn", seed, instance.id), 0), instance)
+            )
     ranked.sort(key=lambda entry: entry[:2])
     chosen = {instance.id for _, _, instance in ranked[:size]}
     return tuple(instance for instance in suite.instances if instance.id in chosen)

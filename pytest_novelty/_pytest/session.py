@@ -6,6 +6,7 @@ resolve the same plan and judge. Nothing here knows a formula.
 
 from __future__ import annotations
 
+import gc
 import json
 import uuid
 from collections.abc import Hashable, Iterable, Sequence
@@ -174,6 +175,7 @@ class NoveltySession:
 
     def expect(self, items: Sequence[pytest.Item]) -> None:
         """Look ahead over the items that will run here: all, or this worker's slice of them."""
+        gc.freeze()  # tens of thousands of items and instances live to the end: do not walk them again and again
         cases = [case for item in items if not _is_skipped(item) and (case := self.case_of(item)) is not None]
         if self.slices and self.slot is not None and len(cases) == len(items):
             own = cut(group_cases(cases), self.workers)[self.slot]
@@ -271,7 +273,11 @@ class NoveltySession:
         """Compute the report from what arrived."""
         from pytest_novelty.results import make_report  # numpy and scipy: workers never need them
 
-        self.report = make_report(self.plan, self.results(), unenforced=unenforced, notes=self.notes)
+        gc.disable()  # a moment of making many small objects, none of them garbage
+        try:
+            self.report = make_report(self.plan, self.results(), unenforced=unenforced, notes=self.notes)
+        finally:
+            gc.enable()
         return self.report
 
     def write_reports(self) -> list[str]:
@@ -297,6 +303,7 @@ class NoveltySession:
         return ids
 
     def close(self) -> None:
+        gc.unfreeze()
         if self._runner is not None:
             self.notes += self._runner.close()
             self._runner = None
@@ -322,7 +329,7 @@ def _is_virtual(arg: str) -> bool:
 
 def _is_skipped(item: pytest.Item) -> bool:
     """Marked so that it may not run: nothing is asked ahead for it."""
-    return any(item.get_closest_marker(name) is not None for name in ("skip", "skipif", "xfail"))
+    return any(mark.name in ("skip", "skipif", "xfail") for mark in item.iter_markers())
 
 
 def _merge(kind: str, found: Iterable[dict[str, Any]]) -> dict[str, Any]:

@@ -11,8 +11,8 @@ from collections.abc import Callable
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import betaincinv, ndtri, stdtrit  # type: ignore[import-untyped, unused-ignore]
 
+from pytest_novelty.metrics.distributions import beta_quantile, normal_quantile, t_quantile
 from pytest_novelty.metrics.resampling import (
     TOLERANCE,
     BoolArray,
@@ -50,7 +50,7 @@ _FEW = 10  # instances off the modal value below which a bootstrap of a signed m
 
 
 def _z(level: float) -> float:
-    return float(ndtri(0.5 + level / 2))
+    return normal_quantile(0.5 + level / 2)
 
 
 def clopper_pearson(events: float, n: float, level: float = 0.95) -> Interval | None:
@@ -58,8 +58,8 @@ def clopper_pearson(events: float, n: float, level: float = 0.95) -> Interval | 
     if not n > 0:
         return None
     tail = (1 - level) / 2
-    low = float(betaincinv(events, n - events + 1, tail)) if events > 0 else 0.0
-    high = float(betaincinv(events + 1, n - events, 1 - tail)) if n - events > TOLERANCE else 1.0
+    low = beta_quantile(events, n - events + 1, tail) if events > 0 else 0.0
+    high = beta_quantile(events + 1, n - events, 1 - tail) if n - events > TOLERANCE else 1.0
     return Interval(low, high, "Clopper-Pearson")
 
 
@@ -109,7 +109,7 @@ def _crossing(holds: Callable[[float], bool], low: float, high: float) -> float:
 
 def few_cluster_factor(clusters: int, level: float) -> float:
     """(z / t)^2 with C - 1 degrees of freedom: what few clusters cost in effective size."""
-    return float(_z(level) / stdtrit(clusters - 1, 0.5 + level / 2)) ** 2
+    return (_z(level) / t_quantile(clusters - 1, 0.5 + level / 2)) ** 2
 
 
 def _effective_share(values: FloatArray, clusters: npt.ArrayLike | None, level: float) -> float | None:

@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import gammaln  # type: ignore[import-untyped, unused-ignore]
 
 from pytest_novelty.metrics.resampling import FloatArray, IntArray, Statistic, evaluate, unit_rows
 
@@ -103,7 +102,8 @@ def _half_distribution(sizes: IntArray) -> FloatArray:
     distribution = np.ones(1)
     for size, count in zip(*np.unique(sizes, return_counts=True), strict=True):
         k = np.arange(count + 1)
-        coin = np.exp(gammaln(count + 1) - gammaln(k + 1) - gammaln(count - k + 1) - count * np.log(2))
+        log_factorial = np.concatenate([[0.0], np.cumsum(np.log(np.arange(1, count + 1)))])
+        coin = np.exp(log_factorial[count] - log_factorial[k] - log_factorial[count - k] - count * np.log(2))
         wider = np.zeros(len(distribution) + int(size) * int(count))
         if len(distribution) == 1:
             wider[:: int(size)] = coin

@@ -6,8 +6,8 @@ import math
 from typing import Literal
 
 import numpy as np
-from scipy.special import ndtri  # type: ignore[import-untyped, unused-ignore]
 
+from pytest_novelty.metrics.distributions import normal_quantile
 from pytest_novelty.metrics.intervals import clopper_pearson, few_cluster_factor
 
 Direction = Literal["<=", ">="]
@@ -41,7 +41,7 @@ def planned_n_share(p: float, t: float, power: float = 0.8, design_effect: float
     """Instances that decide a share of about `p` against `t` with this power; None where p = t."""
     if p == t:
         return None
-    spread = _z_two_sided() * math.sqrt(t * (1 - t)) + float(ndtri(power)) * math.sqrt(p * (1 - p))
+    spread = _z_two_sided() * math.sqrt(t * (1 - t)) + normal_quantile(power) * math.sqrt(p * (1 - p))
     return max(1, math.ceil(round(design_effect * (spread / (p - t)) ** 2, 9)))
 
 
@@ -49,9 +49,9 @@ def planned_n_mean(sd: float, theta: float, t: float, power: float = 0.8, design
     """The same for a mean of per-instance values with standard deviation `sd`: 7.85 sd^2 / (theta - t)^2."""
     if theta == t or not np.isfinite(sd):
         return None
-    factor = (_z_two_sided() + float(ndtri(power))) ** 2
+    factor = (_z_two_sided() + normal_quantile(power)) ** 2
     return max(1, math.ceil(round(design_effect * factor * (sd / (theta - t)) ** 2, 9)))
 
 
 def _z_two_sided() -> float:
-    return float(ndtri(0.975))
+    return normal_quantile(0.975)

@@ -12,7 +12,8 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import ndtr, ndtri  # type: ignore[import-untyped, unused-ignore]
+
+from pytest_novelty.metrics.distributions import normal_cdf, normal_quantile
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
@@ -234,7 +235,7 @@ def _bca_block(stats: list[Statistic], resampler: Resampler, level: float) -> li
 
 def normal_interval(estimate: float, left_out: FloatArray, level: float = 0.95) -> Interval:
     """Estimate +- z standard errors of the jackknife."""
-    half = float(ndtri(0.5 + level / 2)) * jackknife_se(left_out)
+    half = normal_quantile(0.5 + level / 2) * jackknife_se(left_out)
     return Interval(estimate - half, estimate + half, f"normal, jackknife over {len(left_out)} units")
 
 
@@ -252,9 +253,9 @@ def bca_interval(estimate: float, values: FloatArray, left_out: FloatArray, leve
     equal = np.count_nonzero(values <= estimate + TOLERANCE) - below
     rank = (below + equal / 2) / len(values)
     edge = 0.5 / len(values)
-    bias = float(ndtri(min(max(rank, edge), 1 - edge)))
+    bias = normal_quantile(min(max(rank, edge), 1 - edge))
     acceleration = _acceleration(left_out)
-    z = float(ndtri(0.5 + level / 2))
+    z = normal_quantile(0.5 + level / 2)
     low, high = _quantiles(values, [_adjusted(bias, acceleration, side) for side in (-z, z)])
     return Interval(low, high, "BCa" + note)
 
@@ -275,7 +276,7 @@ def _adjusted(bias: float, acceleration: float, z: float) -> float:
     scale = 1 - acceleration * shifted
     if scale <= 0:  # the transformation has its pole here: the end of the distribution
         return 1.0 if shifted > 0 else 0.0
-    return float(ndtr(bias + shifted / scale))
+    return normal_cdf(bias + shifted / scale)
 
 
 def _quantiles(values: FloatArray, probabilities: list[float]) -> list[float]:

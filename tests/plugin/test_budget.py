@@ -1,0 +1,232 @@
+"""What a run may cost: never more than the budget, paired data when it is reached, estimates before."""
+
+from __future__ import annotations
+
+import sqlite3
+
+import pytest
+
+from pytest_novelty import NoveltyError, evaluate
+
+from .making import Lab
+
+_JUDGES = """
+    def cent(request):
+        log(request, "cent")
+        return right(request)
+    cent.cost_usd_per_call = 0.01
+
+    async def slow_cent(request):
+        log(request, "slow-cent")
+        await asyncio.sleep(0.005)
+        return right(request)
+    slow_cent.cost_usd_per_call = 0.01
+
+    def telling(request):
+        log(request, "telling")
+        return {**right(request), "cost_usd": 0.02}
+
+    async def slow_telling(request):
+        log(request, "slow-telling")
+        await asyncio.sleep(0.005)
+        return {**right(request), "cost_usd": 0.02, "usage": {"prompt_tokens": 100, "completion_tokens": 7}}
+
+    def silent(request):
+        log(request, "silent")
+        return right(request)
+
+    def free(request):
+        log(request, "free")
+        return right(request)
+    free.cost_usd_per_call = 0.0
+
+    def pytest_novelty_judges():
+        return {"cent": cent, "slow-cent": slow_cent, "telling": telling, "slow-telling": slow_telling, "silent": silent, "free": free}
+"""
+
+
+@pytest.fixture
+def ready(lab: Lab) -> Lab:
+    lab.judges(_JUDGES)
+    lab.suite(n=20, gates=["accuracy@point>=0.9", "cost_usd<=0.5"])
+    return lab
+
+
+@pytest.mark.parametrize("judge", ["cent", "slow-cent"])
+def test_a_known_cost(ready: Lab, judge: str, dist: str) -> None:
+    ran = ready.judge(judge, "small", "--novelty-budget=0.255", "-rs", dist=dist)
+    assert ran.ret == 0, ran.said
+    assert len(ran.calls) == 25
+    done = len(ran.outcomes())
+    assert 10 <= done <= 12
+    assert set(ran.outcomes().values()) == {"correct"}
+    assert ran.report["calls"]["cost_usd"] <= 0.255
+    assert ran.decisions()["accuracy@point>=0.9"] == "not enforced"
+    assert f"not enforced: {done} of 20 instances ran" in ran.plain
+    assert "the budget is reached: the next call would exceed it" in ran.plain
+    assert "budget $0.26" in ran.plain or "budget $0.25" in ran.plain
+
+
+def test_a_later_run_continues(ready: Lab, dist: str) -> None:
+    counts = []
+    for _ in range(2 if dist else 3):
+        ran = ready.judge("cent", "small", "--novelty-budget=0.20", dist=dist)
+        assert ran.ret == 0
+        counts.append(len(ran.calls))
+    assert counts == ([20, 20] if dist else [20, 20, 0])
+    assert len(ran.outcomes()) == 20
+    assert ran.decisions() == {"accuracy@point>=0.9": "pass", "cost_usd<=0.5": "pass"}
+
+
+def test_an_unknown_cost_is_measured(ready: Lab, dist: str) -> None:
+    for judge in ("telling", "slow-telling") if not dist else ("slow-telling",):
+        ran = ready.judge(judge, "small", "--novelty-budget=0.30", "-rs", dist=dist)
+        assert ran.ret == 0, ran.said
+        assert len(ran.calls) == 15  # five to measure, ten that fit
+        assert 0 < ran.report["calls"]["cost_usd"] <= 0.30
+    ran = ready.judge("slow-telling", "small", "--novelty-budget=10", dist=dist)
+    assert len(ran.calls) == 25
+    assert ran.report["calls"]["cost_usd"] == pytest.approx(0.50)
+    assert (ran.report["calls"]["tokens_in"], ran.report["calls"]["tokens_out"]) == (2500, 175)
+    assert len(ran.outcomes()) == 20
+
+
+def test_a_cost_that_nobody_tells(ready: Lab, dist: str) -> None:
+    ran = ready.judge("silent", "small", "--novelty-budget=1", dist=dist)
+    assert ran.ret == 1
+    assert len(ran.calls) == 5
+    assert "the answers of judge 'silent' do not say what they cost" in ran.plain
+    assert "Declare cost_usd_per_call on the judge, or return cost_usd with each answer" in ran.plain
+    assert "Traceback" not in ran.said
+    assert "INTERNALERROR" not in ran.said
+
+
+def test_a_free_judge_needs_no_budget(ready: Lab, dist: str) -> None:
+    ran = ready.judge("free", "small", "--novelty-budget=0", dist=dist)
+    assert (ran.ret, len(ran.calls)) == (0, 40)
+    assert ran.report["calls"]["cost_usd"] == 0.0
+
+
+def test_no_money_at_all(ready: Lab, dist: str) -> None:
+    for judge in ("cent", "telling"):
+        ran = ready.judge(judge, "small", "--novelty-budget=0", dist=dist if judge == "telling" else "")
+        assert (ran.ret, ran.calls) == (0, [])
+        assert ran.counts() == {"skipped": 20}
+
+
+def test_never_exceeded_with_many_in_flight(lab: Lab, dist: str) -> None:
+    """Costs vary; what a call may cost is reserved before it is sent."""
+    lab.judges("""
+        async def judge(request):
+            log(request)
+            await asyncio.sleep(0.01)
+            return {**right(request), "cost_usd": 0.01}
+        judge.cost_usd_per_call = 0.02  # at most
+        def pytest_novelty_judges():
+            return {"judge": judge}
+    """)
+    lab.suite(n=60)
+    ran = lab.judge("judge", "small", "--novelty-budget=0.5", "--novelty-concurrency=16", dist=dist)
+    assert ran.ret == 0
+    store = sqlite3.connect(lab.path / ".novelty" / "verdicts.sqlite")
+    try:
+        ((spent,),) = store.execute("SELECT sum(cost_usd) FROM records").fetchall()
+    finally:
+        store.close()
+    assert spent == pytest.approx(0.01 * len(ran.calls))
+    assert 0.4 <= spent <= 0.5 + 1e-9
+
+
+def test_two_judges_leave_paired_data(ready: Lab, dist: str) -> None:
+    ran = ready.judge("cent slow-cent", "small", "--novelty-budget=0.30", "--novelty-concurrency=4", dist=dist)
+    assert ran.ret == 0
+    one, two = (set(ran.outcomes(judge)) for judge in ("cent", "slow-cent"))
+    assert len(one & two) >= 5
+    assert len(one ^ two) <= (4 if dist else 2)
+    assert len(ran.calls) == 30
+    (comparison,) = ran.report["comparisons"]
+    assert comparison["n"] == len(one & two)
+
+
+def test_a_paid_and_a_free_judge(ready: Lab, dist: str) -> None:
+    ran = ready.judge("cent free", "small", "--novelty-budget=0.10", dist=dist)
+    assert ran.ret == 0
+    assert len(ran.outcomes("free")) == 20
+    assert len(ran.outcomes("cent")) in (4, 5)
+
+
+def test_stored_verdicts_cost_nothing(ready: Lab, dist: str) -> None:
+    assert len(ready.judge("cent", "small", dist=dist).calls) == 40
+    ran = ready.judge("cent", "small", "--novelty-budget=0", dist=dist)
+    assert (ran.ret, ran.calls, len(ran.outcomes())) == (0, [], 20)
+    assert ran.report["calls"]["cost_usd"] == 0
+
+
+def test_the_budget_in_python(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
+    lab.planted()
+    monkeypatch.syspath_prepend(lab.path)
+    path = lab.suite(n=20, gates=["accuracy@point>=0.5"])
+    report = evaluate("planted:costs_a_cent", path, budget_usd=0.20)
+    assert len(report.outcomes) in (9, 10)
+    assert report.calls.cost_usd is not None
+    assert 0 < report.calls.cost_usd <= 0.2
+    assert [gate.decision for gate in report.gates] == ["not enforced"]
+    assert any("the budget is reached: 1" in note for note in report.notes)
+    assert evaluate("planted:tells_its_cost", path, budget_usd=0.2).calls.made in (8, 9, 10)
+    with pytest.raises(NoveltyError, match="do not say what they cost"):
+        evaluate("planted:oracle", path, budget_usd=1)
+
+
+# --- dry run ------------------------------------------------------------------------------------------------
+
+
+def test_dry_run(ready: Lab, dist: str) -> None:
+    ran = ready.judge("cent", "small", "--novelty-dry-run", dist=dist)
+    assert (ran.ret, ran.calls, ran.report) == (0, [], {})
+    assert "cent on small: 40 calls, 0 stored, 40 to make, about " in ran.plain
+    assert "$0.40 (as the judge declares)" in ran.plain
+    assert "in all: 40 calls to make, $0.40, time unknown until a call was timed" in ran.plain
+    assert not (ready.path / ".novelty").exists()
+    assert len(ready.judge("cent slow-telling", "small", "--novelty-sample=5").calls) == 20
+    ran = ready.judge("cent slow-telling silent free", "small", "--novelty-dry-run", "--novelty-budget=0.1", dist=dist)
+    assert (ran.ret, ran.calls) == (0, [])
+    assert "cent on small: 40 calls, 10 stored, 30 to make" in ran.plain
+    assert "$0.60 (the mean of 10 stored calls)" in ran.plain
+    assert "silent on small: 40 calls, 0 stored, 40 to make" in ran.plain
+    assert "an unknown amount (the judge declares no cost; the first five calls would measure it)" in ran.plain
+    assert "in all: 140 calls to make, $0.90 and an unknown amount" in ran.plain
+    assert "the budget of $0.10 is too small" in ran.plain
+    assert "gate[" not in ran.out
+
+
+def test_dry_run_needs_no_word_about_money(ready: Lab) -> None:
+    ran = ready.pytest("--novelty-judge=cent", "--novelty-dry-run")
+    assert (ran.ret, ran.calls) == (0, [])
+    assert "landmarks-pairwise" in ran.plain
+    assert "no outcome can pass a gate" not in ran.plain
+
+
+def test_dry_run_says_what_cannot_be_decided(ready: Lab) -> None:
+    ran = ready.judge("cent", "small", "--novelty-dry-run", "--novelty-gate=tie_rate<=0.05")
+    assert "no outcome can pass a gate: small: tie_rate<=0.05" in ran.plain
+
+
+def test_dry_run_with_marks(ready: Lab, dist: str) -> None:
+    ready.test_file("""
+        import pytest
+
+        @pytest.mark.novelty("small")
+        def test_it(novelty_case):
+            novelty_case.outcome()
+
+        def test_plain():
+            raise AssertionError("a dry run runs nothing")
+    """)
+    ran = ready.judge("cent", "", "test_own.py", "--novelty-dry-run", dist=dist)
+    assert (ran.ret, ran.calls) == (0, [])
+    assert "cent on small: 40 calls, 0 stored, 40 to make" in ran.plain
+
+
+def test_dry_run_of_a_selection(ready: Lab) -> None:
+    ran = ready.judge("cent", "small", "--novelty-dry-run", "-k", "i001 or i002")
+    assert "cent on small: 4 calls, 0 stored, 4 to make" in ran.plain
