@@ -74,12 +74,12 @@ def _clause(report: Report, judge: str, version: str, planned: SuitePlan) -> str
         (result.judge, result.suite, result.variant) == (judge, suite.name, REFERENCE) for result in report.outcomes
     )
     sampled = f" (a sample of {len(suite.instances)})" if planned.sampled else ""
-    name = f"{judge} {version[:8]}".strip()
+    name = f"{judge} {version[:12]}".strip()
     if accuracy is not None and accuracy.value is not None:
         beside = _beside(report, judge, planned)
         parts = [f"{name} is right on {with_interval(accuracy)} of {accuracy.n} {noun}{sampled}{beside}"]
     else:
-        parts = [f"{name} judged {ran} {noun}{sampled} of {suite.name}"]
+        parts = [f"{name} judged {ran} {noun if ran != 1 else noun[:-1]}{sampled} of {suite.name}"]
         if suite.labelled and accuracy is not None and accuracy.note:
             parts.append(
                 f"accuracy {accuracy.note}"

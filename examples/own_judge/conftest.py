@@ -7,5 +7,9 @@ def my_llm(messages):
     return '{"reasoning": "A stand-in that finds everything novel.", "novel": true}'
 
 
+def myjudge(request):
+    return {"answer": my_llm(request.messages), "cost_usd": 0.002}
+
+
 def pytest_novelty_judges():
-    return {"myjudge": lambda request: my_llm(request.messages)}
+    return {"myjudge": myjudge}

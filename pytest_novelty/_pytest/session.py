@@ -11,7 +11,7 @@ import json
 import uuid
 from collections.abc import Hashable, Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 import pytest
 
@@ -109,7 +109,7 @@ class NoveltySession:
         config = self.config
         if config.args_source is not pytest.Config.ArgsSource.ARGS:
             return False, False
-        virtual = [arg for arg in config.args if _is_virtual(arg)]
+        virtual = [arg for arg in config.args if _virtual_part(arg) is not None]
         return len(virtual) < len(config.args), bool(virtual)
 
     @property
@@ -127,9 +127,10 @@ class NoveltySession:
         config.args = list(dict.fromkeys(self._real_argument(arg) for arg in config.args))
 
     def _real_argument(self, arg: str) -> str:
-        if not _is_virtual(arg):
+        virtual = _virtual_part(arg)
+        if virtual is None:
             return arg
-        path, separator, rest = arg.partition("::")
+        path, separator, rest = virtual.partition("::")
         if path.startswith(f"{VIRTUAL}/"):  # a gate: it rests on its whole suite
             wanted = path.removeprefix(f"{VIRTUAL}/")
             kept = {name: planned for name, planned in self.plan.suites.items() if slug(name) == wanted}
@@ -207,24 +208,28 @@ class NoveltySession:
     def judge_case(self, case: Case, item: pytest.Item) -> tuple[Outcome, list[Record]]:
         """The outcome and the records without a verdict; errors become a failed or skipped test without a traceback."""
         __tracebackhide__ = True
+        problem: NoveltyError | None = None
         try:
             runner = self._get_runner()
             result = runner.result(case, self.tick)
-        except BudgetReached as error:
-            pytest.skip(str(error))
-        except MissingVerdictError as error:
-            if self.plan.settings.missing == "warn":
-                pytest.skip(str(error))
-            pytest.fail(str(error), pytrace=False)
-        except StoreError as error:
-            pytest.exit(f"pytest-novelty: {error}", returncode=pytest.ExitCode.INTERNAL_ERROR)
         except NoveltyError as error:
-            pytest.fail(str(error), pytrace=False)
+            problem = error
+        if problem is not None:  # outside the handler, or pytest would show both exceptions
+            self._give_up(problem)
         item.stash[_WIRE] = self._to_text(result, case)
         if getattr(self.config.option, "xmlpath", None):
             item.user_properties.append(("novelty_result", result.outcome.result))
             item.user_properties.append(("novelty_label", str(result.outcome.label)))
         return result.outcome, runner.last_failures
+
+    def _give_up(self, problem: NoveltyError) -> NoReturn:
+        __tracebackhide__ = True
+        is_missing = isinstance(problem, MissingVerdictError) and self.plan.settings.missing == "warn"
+        if is_missing or isinstance(problem, BudgetReached):
+            pytest.skip(str(problem))
+        if isinstance(problem, StoreError):
+            pytest.exit(f"pytest-novelty: {problem}", returncode=pytest.ExitCode.INTERNAL_ERROR)
+        pytest.fail(str(problem), pytrace=False)
 
     def tick(self) -> None:
         """Called about once a second while a case is waited for."""
@@ -273,11 +278,13 @@ class NoveltySession:
         """Compute the report from what arrived."""
         from pytest_novelty.results import make_report  # numpy and scipy: workers never need them
 
+        collects = gc.isenabled()
         gc.disable()  # a moment of making many small objects, none of them garbage
         try:
             self.report = make_report(self.plan, self.results(), unenforced=unenforced, notes=self.notes)
         finally:
-            gc.enable()
+            if collects:
+                gc.enable()
         return self.report
 
     def write_reports(self) -> list[str]:
@@ -322,9 +329,17 @@ def attach(item: pytest.Item, report: pytest.TestReport) -> None:
         setattr(report, ATTRIBUTE, text)
 
 
-def _is_virtual(arg: str) -> bool:
-    path = arg.partition("::")[0]
-    return path == VIRTUAL or path.startswith(f"{VIRTUAL}/")
+def _virtual_part(arg: str) -> str | None:
+    """The argument from the virtual name on; None if it names something else.
+
+    pytest shows node ids relative to the folder it was started in, so a pasted id may have ``../`` or a path before it.
+    """
+    path, separator, rest = arg.partition("::")
+    parts = path.replace("\\", "/").split("/")
+    for length in (1, 2):
+        if len(parts) >= length and parts[-length] == VIRTUAL and not Path(path).exists():
+            return "/".join(parts[-length:]) + separator + rest
+    return None
 
 
 def _is_skipped(item: pytest.Item) -> bool:

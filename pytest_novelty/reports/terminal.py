@@ -304,10 +304,12 @@ def _verdicts(report: Report) -> Iterator[Any]:
             votes = ", ".join(
                 f"{count} {name_label(instance, label)}"
                 for label, count in sorted(_vote_counts(result).items(), key=lambda pair: -pair[1])
+                if label != "score"
             )
-            score = "" if result.outcome.score is None else f", score {result.outcome.score:.2f}"
+            score = "" if result.outcome.score is None else f"score {result.outcome.score:.2f}"
+            votes = ", ".join(part for part in (votes, score) if part)
             judge = f"{result.judge}: " if len(report.plan.judges) > 1 else ""
-            verdict = f"{judge}{name_label(instance, result.outcome.label)} ({votes}{score})"
+            verdict = f"{judge}{name_label(instance, result.outcome.label)} ({votes})"
             yield _styled(f"  {result.instance}  {verdict}  {short_title(instance.ideas[0])}")
         if len(own) > _LISTED:
             yield _styled(

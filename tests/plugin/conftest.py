@@ -7,7 +7,7 @@ import jinja2.sandbox  # noqa: F401
 import jsonschema  # noqa: F401
 import numpy  # noqa: F401
 import pytest
-import rich.console  # noqa: F401
+import rich.console
 import rich.table  # noqa: F401
 import scipy.special  # noqa: F401
 import xdist.scheduler  # noqa: F401
@@ -34,6 +34,12 @@ def dist(request: pytest.FixtureRequest) -> str:
 
 @pytest.fixture
 def lab(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> Lab:
-    for name in ("PYTEST_ADDOPTS", "PYTEST_XDIST_WORKER", "PYTEST_XDIST_WORKER_COUNT", "PYTEST_XDIST_TESTRUNUID", "COLUMNS"):
+    for name in (
+        "PYTEST_ADDOPTS",
+        "PYTEST_XDIST_WORKER",
+        "PYTEST_XDIST_WORKER_COUNT",
+        "PYTEST_XDIST_TESTRUNUID",
+        "COLUMNS",
+    ):
         monkeypatch.delenv(name, raising=False)
     return Lab(pytester)

@@ -47,7 +47,11 @@ def _row(protocol: str, number: int) -> dict[str, Any]:
     """The odd ones are novel (pairwise: the second idea is)."""
     name = f"i{number:03d}"
     texts = [f"Thought {number} of {kind}." for kind in ("an old thing", "a new thing")]
-    shared = {"id": name, "as_of": "2016-12-31", "strata": {"area": ("bio", "cs")[number % 4 // 2], "group": f"g{number // 2}"}}
+    shared = {
+        "id": name,
+        "as_of": "2016-12-31",
+        "strata": {"area": ("bio", "cs")[number % 4 // 2], "group": f"g{number // 2}"},
+    }
     if protocol == "pointwise":
         gold = number % 2
         return {**shared, "idea": {"title": f"{name} idea", "text": texts[gold]}, "gold": ("not novel", "novel")[gold]}
@@ -134,7 +138,8 @@ class Ran:
         found = [
             row
             for row in self.report["metrics"]
-            if (row["metric"], row["variant"], row["stratum"]) == (name, variant, None) and judge in (None, row["judge"])
+            if (row["metric"], row["variant"], row["stratum"]) == (name, variant, None)
+            and judge in (None, row["judge"])
         ]
         assert len(found) == 1, (name, len(found))
         return found[0]
@@ -155,7 +160,10 @@ class Ran:
     def counts(self) -> dict[str, int]:
         """The last line of pytest's terminal, as numbers by word."""
         line = next(line for line in reversed(self.out.splitlines()) if re.search(r"\bin \d", line))
-        return {word.rstrip("s") if word == "errors" else word: int(count) for count, word in re.findall(r"(\d+) ([a-z]+)", line)}
+        return {
+            word.rstrip("s") if word == "errors" else word: int(count)
+            for count, word in re.findall(r"(\d+) ([a-z]+)", line)
+        }
 
     def progress(self) -> list[int]:
         return [int(number) for number in re.findall(r"\[\s*(\d+)%\]", self.out)]
@@ -173,7 +181,9 @@ class Lab:
         self.pytester = pytester
         self.path = pytester.path
 
-    def suite(self, name: str = "small", n: int = 6, protocol: str = "pointwise", gates: Iterable[str] = (), **more: Any) -> Path:
+    def suite(
+        self, name: str = "small", n: int = 6, protocol: str = "pointwise", gates: Iterable[str] = (), **more: Any
+    ) -> Path:
         return write_suite(self.path, name, n, protocol, gates, **more)
 
     def judges(self, source: str) -> None:
@@ -209,7 +219,9 @@ class Lab:
         result = run(*given)
         return Ran(int(result.ret), result.stdout.str(), result.stderr.str(), self.logged()[before:], _load(report))
 
-    def judge(self, judges: str = "judge", suites: str = "small", *args: str, dist: str = "", apart: bool = False) -> Ran:
+    def judge(
+        self, judges: str = "judge", suites: str = "small", *args: str, dist: str = "", apart: bool = False
+    ) -> Ran:
         """Run judges on suites (names separated by blanks), with a report."""
         options = [f"--novelty-judge={name}" for name in judges.split()]
         options += [f"--novelty-suite={name}" for name in suites.split()]

@@ -14,7 +14,9 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-SCHEMA_ECHO = '{"type": "object", "properties": {"winner": {"enum": ["A", "B"]}, "novel": {"type": "boolean"}}, "required": []}'
+SCHEMA_ECHO = (
+    '{"type": "object", "properties": {"winner": {"enum": ["A", "B"]}, "novel": {"type": "boolean"}}, "required": []}'
+)
 
 
 @lru_cache(maxsize=8)
@@ -147,7 +149,9 @@ def good_scores_downward(request: Any) -> dict[str, Any]:
 @declares(score_range=(0, 10))
 def bad_scores(request: Any) -> dict[str, Any]:
     """The other way round, and mostly noise."""
-    return {"score": 5 * _coin(request).random() + (0 if is_novel(request.idea) else 5 * _coin(request, "more").random())}
+    return {
+        "score": 5 * _coin(request).random() + (0 if is_novel(request.idea) else 5 * _coin(request, "more").random())
+    }
 
 
 @declares(score_range=(0, 10))
@@ -170,7 +174,11 @@ def _found(request: Any, *documents: dict[str, str]) -> dict[str, Any]:
 @declares(retrieves=True, honours_as_of=True)
 def careful(request: Any) -> dict[str, Any]:
     """Finds the same old works each time."""
-    return _found(request, {"id": "w1", "title": "An old work", "date": "2001"}, {"id": "w2", "title": "Another", "date": "2016-12-30"})
+    return _found(
+        request,
+        {"id": "w1", "title": "An old work", "date": "2001"},
+        {"id": "w2", "title": "Another", "date": "2016-12-30"},
+    )
 
 
 @declares(retrieves=True)

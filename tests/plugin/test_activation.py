@@ -35,7 +35,9 @@ def test_unknown_suite(ready: Lab, dist: str) -> None:
     ran = ready.judge("judge", "landmark-pairwise", dist=dist)
     assert (ran.ret, ran.calls) == (4, [])
     ran.assert_clean()
-    assert "unknown suite 'landmark-pairwise'. Did you mean 'landmarks-pairwise'? Known: landmarks-pairwise, " in ran.said
+    assert (
+        "unknown suite 'landmark-pairwise'. Did you mean 'landmarks-pairwise'? Known: landmarks-pairwise, " in ran.said
+    )
 
 
 @pytest.mark.parametrize(
@@ -60,7 +62,13 @@ def test_judges_that_cannot_be_had(ready: Lab, judge: str, said: str) -> None:
 
 @pytest.mark.parametrize(
     ("attribute", "value"),
-    [("timeout_s", "0"), ("score_range", "(1, 0)"), ("protocols", "('pairs',)"), ("may_tie", "'no'"), ("cost_usd_per_call", "-1")],
+    [
+        ("timeout_s", "0"),
+        ("score_range", "(1, 0)"),
+        ("protocols", "('pairs',)"),
+        ("may_tie", "'no'"),
+        ("cost_usd_per_call", "-1"),
+    ],
 )
 def test_a_wrong_declaration(lab: Lab, attribute: str, value: str) -> None:
     lab.suite()
@@ -236,7 +244,18 @@ def test_all_kinds_of_judges(lab: Lab, dist: str) -> None:
     ran = lab.judge("", "small pairs", *options, dist=dist)
     assert ran.ret == 0, ran.said
     judges = [judge["name"] for judge in ran.report["run"]["judges"]]
-    assert judges == ["a-lambda", "text", "octets", "async", "partial", "class", "managed", "async-managed", "call", "upper-case"]
+    assert judges == [
+        "a-lambda",
+        "text",
+        "octets",
+        "async",
+        "partial",
+        "class",
+        "managed",
+        "async-managed",
+        "call",
+        "upper-case",
+    ]
     for judge in judges:
         assert set(ran.outcomes(judge).values()) == {"correct"}, judge
     entered = [line.split() for line in (lab.path / "entered.log").read_text().splitlines()]
@@ -268,7 +287,9 @@ def test_two_judges_of_one_name(ready: Lab, dist: str) -> None:
     ran.assert_clean()
     assert "'one:mine' and 'two:mine' would both be called 'mine'" in ran.said
     (ready.path / "tests").mkdir()
-    (ready.path / "tests" / "conftest.py").write_text("def pytest_novelty_judges():\n    return {'judge': lambda request: ''}\n")
+    (ready.path / "tests" / "conftest.py").write_text(
+        "def pytest_novelty_judges():\n    return {'judge': lambda request: ''}\n"
+    )
     ran = ready.judge(dist=dist)
     assert ran.ret == 4
     ran.assert_clean()
@@ -348,7 +369,8 @@ def test_testpaths_are_not_paths_given(ready: Lab, dist: str) -> None:
 
 def test_the_command_line_wins_over_ini(ready: Lab, dist: str) -> None:
     ready.suite("other", n=3)
-    ready.ini("novelty_votes = 3", "novelty_suite = small", "novelty_gate = accuracy>=0.3", "novelty_seed = 5", "novelty_store = a.sqlite",
+    ready.ini("novelty_votes = 3", "novelty_suite = small", "novelty_gate = accuracy>=0.3", "novelty_seed = 5",
+              "novelty_store = a.sqlite",
               "novelty_strict = true", "novelty_report = report.json")  # fmt: skip
     ran = ready.pytest("--novelty-judge=judge", dist=dist)
     assert (ran.ret, len(ran.calls)) == (0, 18)

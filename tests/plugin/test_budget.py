@@ -41,7 +41,8 @@ _JUDGES = """
     free.cost_usd_per_call = 0.0
 
     def pytest_novelty_judges():
-        return {"cent": cent, "slow-cent": slow_cent, "telling": telling, "slow-telling": slow_telling, "silent": silent, "free": free}
+        return {"cent": cent, "slow-cent": slow_cent, "telling": telling, "slow-telling": slow_telling,
+                "silent": silent, "free": free}
 """
 
 

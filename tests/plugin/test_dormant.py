@@ -14,7 +14,19 @@ from pytest_novelty._pytest.options import OPTIONS
 
 from .making import Lab
 
-_HEAVY = ("numpy", "scipy", "rich", "jinja2", "litellm", "openai", "jsonschema", "yaml", "syrupy", "rapidfuzz", "sqlite3")
+_HEAVY = (
+    "numpy",
+    "scipy",
+    "rich",
+    "jinja2",
+    "litellm",
+    "openai",
+    "jsonschema",
+    "yaml",
+    "syrupy",
+    "rapidfuzz",
+    "sqlite3",
+)
 
 _PROJECT = """
     import pytest
@@ -39,7 +51,9 @@ _PROJECT = """
 
 def _python(code: str, folder: Path) -> str:
     env = {**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
-    done = subprocess.run([sys.executable, "-c", code], cwd=folder, env=env, capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=folder, env=env, capture_output=True, text=True, timeout=60, check=False
+    )
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
 
@@ -68,13 +82,20 @@ def _files(folder: Path) -> set[str]:
 
 def test_prints_nothing_and_touches_no_file(lab: Lab, dist: str) -> None:
     lab.test_file("def test_plain():\n    pass\n")
-    lab.ini("novelty_votes = nonsense", "novelty_suite = nowhere", "novelty_report = out.json", "novelty_store = kept.sqlite")
+    lab.ini(
+        "novelty_votes = nonsense",
+        "novelty_suite = nowhere",
+        "novelty_report = out.json",
+        "novelty_store = kept.sqlite",
+    )
     before = _files(lab.path)
     told = []
     for without in ((), ("-p", "no:novelty", "-W", "ignore::pytest.PytestConfigWarning")):
         ran = lab.pytest("-p", "no:cacheprovider", *without, dist=dist)
         assert ran.ret == 0
-        told.append([re.sub(r"\d+\.\d+s", "", line) for line in ran.out.splitlines() if not line.startswith("plugins:")])
+        told.append(
+            [re.sub(r"\d+\.\d+s", "", line) for line in ran.out.splitlines() if not line.startswith("plugins:")]
+        )
     assert told[0] == told[1]
     assert _files(lab.path) == before
 
@@ -95,7 +116,9 @@ def test_help_lists_every_option(lab: Lab) -> None:
     assert "%%" not in out
 
 
-@pytest.mark.parametrize("option", [option for option in OPTIONS if option.flag != "--novelty-judge"], ids=lambda option: option.dest)
+@pytest.mark.parametrize(
+    "option", [option for option in OPTIONS if option.flag != "--novelty-judge"], ids=lambda option: option.dest
+)
 def test_every_option_but_the_judge_has_an_ini_key(lab: Lab, option: object) -> None:
     key = option.dest  # type: ignore[attr-defined]
     assert re.search(rf"^  {key} \(", lab.pytest("--help").out, re.MULTILINE)

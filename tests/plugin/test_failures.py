@@ -363,10 +363,21 @@ def test_answers_with_more_than_a_verdict(tmp_path: Path, monkeypatch: pytest.Mo
         if title.startswith("i000"):
             raise RuntimeError("401: the key sk-very-secret-1234 is wrong")
         wrong = {"i001": {"cost_usd": -1}, "i002": {"retrieved": "w1"}}.get(title.split()[0], {})
-        return {"novel": True, "mood": "fine", "usage": {"prompt_tokens": 3, "completion_tokens": 2}, "model": "m-1", **wrong}
+        return {
+            "novel": True,
+            "mood": "fine",
+            "usage": {"prompt_tokens": 3, "completion_tokens": 2},
+            "model": "m-1",
+            **wrong,
+        }
 
     report = evaluate(judge, suite)
     results = {result.instance: result for result in report.outcomes}
-    assert [results[name].outcome.result for name in ("i000", "i001", "i002", "i003")] == ["invalid", "invalid", "invalid", "correct"]
+    assert [results[name].outcome.result for name in ("i000", "i001", "i002", "i003")] == [
+        "invalid",
+        "invalid",
+        "invalid",
+        "correct",
+    ]
     assert "sk-very-secret-1234" not in str(report.to_dict())
     assert (report.calls.tokens_in, report.calls.tokens_out) == (3, 2)

@@ -26,18 +26,56 @@ _GATES: list[tuple[str, str, _Judge, list[_Judge]]] = [
         "strict_accuracy>=0.7",
         "pairwise",
         planted.oracle,
-        [planted.first, planted.second, planted.anti_oracle, planted.coin, planted.prose, planted.echo, planted.ties, planted.abstains],
+        [
+            planted.first,
+            planted.second,
+            planted.anti_oracle,
+            planted.coin,
+            planted.prose,
+            planted.echo,
+            planted.ties,
+            planted.abstains,
+        ],
     ),
-    ("soft_accuracy>=0.7", "pairwise", planted.oracle, [planted.first, planted.anti_oracle, planted.coin, planted.prose, planted.ties]),
+    (
+        "soft_accuracy>=0.7",
+        "pairwise",
+        planted.oracle,
+        [planted.first, planted.anti_oracle, planted.coin, planted.prose, planted.ties],
+    ),
     (
         "accuracy>=0.7",
         "pointwise",
         planted.oracle,
-        [planted.novel, planted.not_novel, planted.anti_oracle, planted.coin, planted.prose, planted.echo, planted.abstains, planted.one_score],
+        [
+            planted.novel,
+            planted.not_novel,
+            planted.anti_oracle,
+            planted.coin,
+            planted.prose,
+            planted.echo,
+            planted.abstains,
+            planted.one_score,
+        ],
     ),
-    ("macro_f1>=0.7", "pointwise", planted.async_oracle, [planted.novel, planted.anti_oracle, planted.coin, planted.prose, planted.one_score]),
-    ("f1_novel>=0.8", "pointwise", planted.oracle, [planted.not_novel, planted.anti_oracle, planted.coin, planted.echo]),
-    ("f1_not_novel>=0.8", "pointwise", planted.oracle, [planted.novel, planted.anti_oracle, planted.coin, planted.echo]),
+    (
+        "macro_f1>=0.7",
+        "pointwise",
+        planted.async_oracle,
+        [planted.novel, planted.anti_oracle, planted.coin, planted.prose, planted.one_score],
+    ),
+    (
+        "f1_novel>=0.8",
+        "pointwise",
+        planted.oracle,
+        [planted.not_novel, planted.anti_oracle, planted.coin, planted.echo],
+    ),
+    (
+        "f1_not_novel>=0.8",
+        "pointwise",
+        planted.oracle,
+        [planted.novel, planted.anti_oracle, planted.coin, planted.echo],
+    ),
     ("auroc>=0.75", "pointwise", planted.good_scores, [planted.bad_scores, planted.noise_scores, planted.one_score]),
     ("auroc>=0.75", "pointwise", planted.good_scores_downward, [planted.bad_scores]),
     ("tie_rate<=0.2", "pairwise", planted.oracle, [planted.first, planted.second, planted.ties]),
@@ -136,7 +174,9 @@ def test_gate(gate: str, protocol: str, judge: _Judge, wanted: str) -> None:
 
 
 def test_every_metric_has_its_judges() -> None:
-    assert {gate.partition(">")[0].partition("<")[0].removeprefix("abs(").removesuffix(")") for gate, *_ in _GATES} == set(CATALOGUE)
+    assert {
+        gate.partition(">")[0].partition("<")[0].removeprefix("abs(").removesuffix(")") for gate, *_ in _GATES
+    } == set(CATALOGUE)
 
 
 # --- what each is like --------------------------------------------------------------------------------------
@@ -145,21 +185,26 @@ def test_every_metric_has_its_judges() -> None:
 @pytest.mark.parametrize(("judge", "sign"), [(planted.first, 1.0), (planted.second, -1.0)], ids=["first", "second"])
 def test_following_the_position(judge: _Judge, sign: float) -> None:
     report = _report(judge, "pairwise")
-    values = {name: report.metric(name).value for name in ("position_bias", "strict_accuracy", "soft_accuracy", "tie_rate")}
+    values = {
+        name: report.metric(name).value for name in ("position_bias", "strict_accuracy", "soft_accuracy", "tie_rate")
+    }
     assert values == {"position_bias": sign, "strict_accuracy": 0.0, "soft_accuracy": 0.5, "tie_rate": 1.0}
     assert report.metric("tie_rate").note == f"{_N} position"
     assert report.metric("order_inconsistency").value == report.metric("excess_order_flip").value == 1.0
     assert report.metric("retest_flip_rate").value == 0.0
     word = "first" if sign > 0 else "second"
-    assert f"degenerate: {judge.__name__} on pairwise answers by position: 360 of 360 votes name the idea shown {word}" in report.findings
+    assert (
+        f"degenerate: {judge.__name__} on pairwise answers by position: 360 of 360 votes name the idea shown {word}"
+        in report.findings
+    )
 
 
 def test_the_coin() -> None:
     """STATISTICS.md 6, three votes an order: ties 5/16, right 11/32, soft 1/2, retest 1/2, no excess, no bias."""
     report = _report(planted.coin, "pairwise")
     closed = {
-        "tie_rate": 5 / 16, "strict_accuracy": 11 / 32, "soft_accuracy": 1 / 2, "retest_flip_rate": 1 / 2, "excess_order_flip": 0.0,
-        "position_bias": 0.0, "order_inconsistency": 1 / 2,
+        "tie_rate": 5 / 16, "strict_accuracy": 11 / 32, "soft_accuracy": 1 / 2, "retest_flip_rate": 1 / 2,
+        "excess_order_flip": 0.0, "position_bias": 0.0, "order_inconsistency": 1 / 2,
     }  # fmt: skip
     for name, value in closed.items():
         estimate = report.metric(name)
@@ -184,18 +229,26 @@ def test_degenerate_judges_are_named(judge: _Judge, protocol: str, said: str) ->
     assert any(said in finding for finding in _report(judge, protocol).findings)
 
 
-@pytest.mark.parametrize("judge", [planted.oracle, planted.anti_oracle, planted.good_scores, planted.careful], ids=lambda j: j.__name__)
+@pytest.mark.parametrize(
+    "judge", [planted.oracle, planted.anti_oracle, planted.good_scores, planted.careful], ids=lambda j: j.__name__
+)
 def test_others_are_not(judge: _Judge) -> None:
     assert _report(judge, "pointwise").findings == []
 
 
 def test_kinds_of_failures() -> None:
-    for judge, kind in ((planted.prose, "not JSON"), (planted.echo, "schema echo"), (planted.fails_every_third, "judge raised")):
+    for judge, kind in (
+        (planted.prose, "not JSON"),
+        (planted.echo, "schema echo"),
+        (planted.fails_every_third, "judge raised"),
+    ):
         calls = 60 if judge is planted.fails_every_third else 180
         note = _report(judge, "pointwise").metric("invalid_rate").note
         assert note == f"{calls} of 180 calls: {calls} {kind}"
     assert _report(planted.prose, "pointwise").metric("accuracy").note == f"{_N} invalid"
-    assert _report(planted.fails_every_third, "pairwise").metric("strict_accuracy").value == 1.0  # the other votes decide
+    assert (
+        _report(planted.fails_every_third, "pairwise").metric("strict_accuracy").value == 1.0
+    )  # the other votes decide
     assert _report(planted.ties, "pairwise").metric("tie_rate").note == f"{_N} declared"
     assert _report(planted.abstains, "pointwise").metric("accuracy").note == f"{_N} abstained"
 
@@ -210,7 +263,12 @@ def test_money() -> None:
 def test_under_pytest(lab: Lab, dist: str) -> None:
     """The same with everything around it: decisions, exit status, findings on the terminal."""
     lab.planted()
-    lab.suite("pairs", n=40, protocol="pairwise", gates=["strict_accuracy>=0.7", "tie_rate<=0.2", "abs(position_bias)<=0.3", "invalid_rate<=0.1"])
+    lab.suite(
+        "pairs",
+        n=40,
+        protocol="pairwise",
+        gates=["strict_accuracy>=0.7", "tie_rate<=0.2", "abs(position_bias)<=0.3", "invalid_rate<=0.1"],
+    )
     judges = {
         "oracle": ["pass", "pass", "pass", "pass"],
         "anti_oracle": ["fail", "pass", "pass", "pass"],

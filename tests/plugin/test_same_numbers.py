@@ -20,7 +20,10 @@ _PARTS = ("headline", "metrics", "gates", "outcomes", "comparisons", "baselines"
 
 def _same(report: dict[str, Any]) -> dict[str, Any]:
     """What may not depend on how the run was made: all but versions of judges, timings and the way there."""
-    calls = {name: report["calls"][name] for name in ("planned", "made", "reused", "failed", "tokens_in", "cost_usd", "unpriced")}
+    calls = {
+        name: report["calls"][name]
+        for name in ("planned", "made", "reused", "failed", "tokens_in", "cost_usd", "unpriced")
+    }
     return {**{part: report[part] for part in _PARTS}, "calls": calls}
 
 
@@ -36,7 +39,9 @@ def _check_plain(report: dict[str, Any]) -> None:
 
 _RUNS = [
     # judges, suite, more options (pytest and evaluate)
-    pytest.param("lexical chance", "landmarks-pairwise", {"sample": 30, "variants": ["no-related"]}, id="shipped-pairwise"),
+    pytest.param(
+        "lexical chance", "landmarks-pairwise", {"sample": 30, "variants": ["no-related"]}, id="shipped-pairwise"
+    ),
     pytest.param("lexical chance", "landmarks-pointwise", {"sample": 30, "seed": 3}, id="shipped-pointwise"),
     pytest.param(
         "planted:noisy planted:coin planted:async_oracle planted:fails_every_third",
@@ -47,7 +52,11 @@ _RUNS = [
     pytest.param(
         "planted:good_scores planted:leaks planted:tells_its_cost planted:abstains planted:prose",
         "small",
-        {"gates": ["auroc>=0.7", "reliability>=0.5", "macro_f1>=0.6", "leak_rate<=0.1", "cost_usd<=1"], "votes": 3, "failures": "drop"},
+        {
+            "gates": ["auroc>=0.7", "reliability>=0.5", "macro_f1>=0.6", "leak_rate<=0.1", "cost_usd<=1"],
+            "votes": 3,
+            "failures": "drop",
+        },
         id="all-sorts-pointwise",
     ),
 ]
@@ -78,7 +87,9 @@ def test_same_numbers(lab: Lab, monkeypatch: pytest.MonkeyPatch, judges: str, su
     assert _same(json.loads(json.dumps(again.to_dict()))) == expected
     for part in ("suites", "skipped", "seed", "profile"):
         assert alone.report["run"][part] == workers.report["run"][part] == report.to_dict()["run"][part]
-    assert len(expected["outcomes"]) == len(judges.split()) * (30 if "sample" in more else 20) * (2 if "variants" in more else 1)
+    assert len(expected["outcomes"]) == len(judges.split()) * (30 if "sample" in more else 20) * (
+        2 if "variants" in more else 1
+    )
 
 
 def test_the_order_of_calls_does_not_matter(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:

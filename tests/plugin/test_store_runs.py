@@ -108,7 +108,9 @@ def test_only_what_changed_is_asked_again(lab: Lab) -> None:
     instances = path / "instances.jsonl"
     instances.write_text(instances.read_text().replace("Thought 2", "Afterthought 2"))
     assert ask() == [("judge", "i002"), ("own", "i002")]
-    instances.write_text(instances.read_text().replace('"area": "cs"', '"area": "computing"'))  # no judge sees a stratum
+    instances.write_text(
+        instances.read_text().replace('"area": "cs"', '"area": "computing"')
+    )  # no judge sees a stratum
     assert ask() == []
     assert ask("--novelty-votes=2") == everything
     assert ask("--novelty-variant=Q") == everything
@@ -185,8 +187,11 @@ def test_offline(lab: Lab, dist: str) -> None:
     instances.write_text(instances.read_text().replace("Thought 2", "Afterthought 2"))
     ran = lab.judge("judge", "small", "--novelty-offline", dist=dist)
     assert (ran.ret, ran.calls, ran.counts()) == (1, [], {"failed": 4})
-    assert "offline, and 2 of 2 verdicts of judge are not recorded: since it was recorded, the judge changed" in ran.plain
+    assert (
+        "offline, and 2 of 2 verdicts of judge are not recorded: since it was recorded, the judge changed" in ran.plain
+    )
     assert "since it was recorded, the judge and the content changed" in ran.plain
+    assert "During handling of the above exception" not in ran.said
     assert "Recording them takes 2 calls at about $0.5000: run without --novelty-offline" in ran.plain
     (lab.path / "version").write_text("1")
     ran = lab.judge("judge", "small", "--novelty-offline", "--novelty-missing=warn", "-rs", dist=dist)
@@ -358,7 +363,8 @@ def test_lone_surrogates(lab: Lab, dist: str) -> None:
             number = request.idea.title.split()[0]
             novel = right(request)["novel"]
             if number == "i000":
-                return {"novel": novel, "reason": "half a pair: \\ud83d", "model": "m\\udc00", "retrieved": [{"title": "\\udfff"}]}
+                found = [{"title": "\\udfff"}]
+                return {"novel": novel, "reason": "half a pair: \\ud83d", "model": "m\\udc00", "retrieved": found}
             if number == "i001":
                 return '{"reasoning": "\\ud83d", "novel": ' + json.dumps(novel) + "}"
             if number == "i002":
@@ -379,7 +385,11 @@ def test_lone_surrogates(lab: Lab, dist: str) -> None:
     for _ in range(2):  # asked, then from the store
         ran = lab.judge("judge", "small", "-rA", "--junit-xml=junit.xml", dist=dist, apart=True)
         assert ran.ret == 1
-        assert ran.outcomes() == {**dict.fromkeys(("i000", "i001", "i002", "i005"), "correct"), "i003": "invalid", "i004": "invalid"}
+        assert ran.outcomes() == {
+            **dict.fromkeys(("i000", "i001", "i002", "i005"), "correct"),
+            "i003": "invalid",
+            "i004": "invalid",
+        }
         assert "INTERNALERROR" not in ran.said
         assert "Traceback" not in ran.said
         reasons = {row["instance"]: row["reason"] for row in ran.report["outcomes"]}
