@@ -11,7 +11,7 @@ from pytest_novelty.digests import canonical_json
 from pytest_novelty.model import SCHEMA_VIOLATION, UNPARSED, Document, Failure, Json, Verdict
 from pytest_novelty.parsing import parse_text
 from pytest_novelty.protocols.base import Powers, Protocol, describe, read_number, violates
-from pytest_novelty.schemas import violation
+from pytest_novelty.validation import violation
 
 _MAX_RAW: Final = 4_000_000
 

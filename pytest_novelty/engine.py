@@ -20,14 +20,16 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
+from pytest_novelty.async_runner import AsyncRunner
 from pytest_novelty.budget import Ledger
 from pytest_novelty.calls import Call
 from pytest_novelty.errors import BudgetReached, NoveltyError, RunError
 from pytest_novelty.judges.base import Judge
-from pytest_novelty.lanes import AsyncRunner, Item, Lane, SyncRunner
+from pytest_novelty.lanes import Item, Lane
 from pytest_novelty.model import ERROR, OK, TIMEOUT, Record
 from pytest_novelty.recording import Recorder
 from pytest_novelty.store import VerdictStore
+from pytest_novelty.sync_runner import SyncRunner
 
 NOT_REUSED: Final = (ERROR, TIMEOUT)
 """A call that failed in transport is asked again by the next run; an answer that cannot be read was still an answer."""

@@ -25,7 +25,8 @@ def pytest_novelty_judges() -> Mapping[str, Any]:  # type: ignore[empty-body]
         def pytest_novelty_judges():
             return {"myjudge": lambda request: my_llm(request.messages)}
 
-    The prompt is rendered and the answer parsed for you. ``{"answer": text, "cost_usd": 0.002}`` says what a call cost. A judge with a prompt of its own declares ``uses_prompt = False``
+    The prompt is rendered and the answer parsed for you. ``{"answer": text, "cost_usd": 0.002}`` says what a call cost.
+    A judge with a prompt of its own declares ``uses_prompt = False``
     and reads ``request.ideas``, ``request.related_work``, ``request.as_of`` and ``request.params``. See
     ``pytest_novelty.judges.base.Traits`` for all that a judge may declare (``timeout_s``, ``cost_usd_per_call``, ...).
     """

@@ -15,8 +15,8 @@ from pytest_novelty.errors import PromptError, UnknownNameError
 from pytest_novelty.model import Json, ShownIdea, Work
 from pytest_novelty.protocols import PROTOCOLS
 from pytest_novelty.protocols.base import Powers, Protocol
-from pytest_novelty.schemas import compile_check, explain, invalid_schema, load_schema
 from pytest_novelty.strict_yaml import Document, read_yaml
+from pytest_novelty.validation import compile_check, explain, invalid_schema, load_schema
 
 if TYPE_CHECKING:
     import jinja2

@@ -2,38 +2,28 @@
 
 from __future__ import annotations
 
-import datetime as dt
 import hashlib
-import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import fields
 from pathlib import Path
 from typing import Any, Final
 
 from pytest_novelty.data import data_folder
 from pytest_novelty.digests import canonical_json, digest_of
-from pytest_novelty.errors import NoveltyError, SuiteError, UnknownNameError, nearest
+from pytest_novelty.errors import NoveltyError, SuiteError, UnknownNameError
+from pytest_novelty.instances import load_instances
+from pytest_novelty.jsonl import MAX_LINE_BYTES, file_digest, read_jsonl
 from pytest_novelty.model import (
-    ABSTAINED,
-    INCOMPLETE,
-    INVALID,
     REFERENCE,
-    TIE,
     Axes,
-    Idea,
-    Instance,
     Json,
     Suite,
     Variant,
-    Work,
 )
-from pytest_novelty.protocols import PROTOCOLS, get_protocol
-from pytest_novelty.schemas import compile_check, explain, load_schema
+from pytest_novelty.protocols import get_protocol
 from pytest_novelty.strict_yaml import Document, read_yaml
-
-MAX_LINE_BYTES: Final = 8_000_000
-"""A paper's full text is about 0.1 MB; a longer line is a mistake or an attack."""
+from pytest_novelty.validation import compile_check, explain, load_schema
 
 _TEXT_SUFFIXES: Final = (".txt", ".md")
 _AXES: Final = tuple(item.name for item in fields(Axes))
@@ -115,12 +105,12 @@ def _load_described(path: Path) -> Suite:
             raise SuiteError(
                 f"the instances file {source!r} does not exist", path=path, line=document.line_of(("instances",))
             )
-        content.update(_file_digest(rows_path))
+        content.update(file_digest(rows_path))
         rows: Iterable[tuple[int | None, Json]] = read_jsonl(rows_path, SuiteError)
     else:
         rows_path = path
         rows = ((document.line_of(("instances", index)), row) for index, row in enumerate(source))
-    instances = _load_instances(rows, rows_path, protocol.name, labelled=head["label_kind"] != "none")
+    instances = load_instances(rows, rows_path, protocol.name, labelled=head["label_kind"] != "none")
     suite = Suite(
         name=head["name"],
         version=head["version"],
@@ -230,168 +220,6 @@ def _check_gates(suite: Suite, document: Document) -> None:
             ) from None
 
 
-# --- instances ----------------------------------------------------------------------------------------------
-
-
-def read_jsonl(path: Path, kind: type[SuiteError]) -> Iterator[tuple[int, Json]]:
-    """(line number, value) of every line that is not blank. Raises ``kind`` for a line that is too long or not JSON."""
-    try:
-        opened = path.open("rb")
-    except OSError as error:
-        raise kind(f"cannot be read: {error.strerror}", path=path) from None
-    with opened as file:
-        number = 0
-        while line := file.readline(MAX_LINE_BYTES + 1):
-            number += 1
-            if len(line) > MAX_LINE_BYTES:
-                raise kind(f"is longer than {MAX_LINE_BYTES / 1e6:g} MB", path=path, line=number)
-            if not line.strip():
-                continue
-            try:
-                yield (
-                    number,
-                    json.loads(
-                        line.decode("utf-8-sig" if number == 1 else "utf-8"),
-                        object_pairs_hook=_unique_keys,
-                        parse_constant=_no_constant,
-                    ),
-                )
-            except UnicodeDecodeError:
-                raise kind("is not UTF-8", path=path, line=number, hint="Save the file as UTF-8") from None
-            except RecursionError:
-                raise kind("is nested too deeply", path=path, line=number) from None
-            except ValueError as error:
-                raise kind(f"is not JSON: {error}", path=path, line=number, hint="One JSON object a line") from None
-
-
-def _unique_keys(pairs: list[tuple[str, Json]]) -> dict[str, Json]:
-    value = dict(pairs)
-    if len(value) != len(pairs):
-        names = [name for name, _ in pairs]
-        raise ValueError(f"the key {next(name for name in names if names.count(name) > 1)!r} occurs twice")
-    return value
-
-
-def _no_constant(name: str) -> Json:
-    raise ValueError(f"{name} is not JSON")
-
-
-def _file_digest(path: Path) -> bytes:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, lambda: hashlib.blake2b(digest_size=16)).digest()
-
-
-def _load_instances(
-    rows: Iterable[tuple[int | None, Json]], path: Path, protocol: str, *, labelled: bool
-) -> tuple[Instance, ...]:
-    schema = {"$ref": f"#/$defs/{protocol}", "$defs": load_schema("instance")["$defs"]}
-    fits = compile_check(schema)
-    instances: list[Instance] = []
-    seen: dict[str, int | None] = {}
-    for line, row in rows:
-        row_id = str(row["id"]) if isinstance(row, dict) and isinstance(row.get("id"), (str, int)) else None
-        if not fits(row):
-            found = explain(row, schema)
-            raise SuiteError(found[0] if found else "does not fit the schema", path=path, line=line, instance=row_id)
-        instance = _instance(row, path, line, protocol, labelled)
-        if instance.id in seen:
-            raise SuiteError(
-                f"the id {instance.id!r} occurs twice (first in line {seen[instance.id]})",
-                path=path,
-                line=line,
-                instance=instance.id,
-            )
-        seen[instance.id] = line
-        instances.append(instance)
-    if not instances:
-        raise SuiteError("has no instances", path=path)
-    return tuple(instances)
-
-
-def _instance(row: Mapping[str, Any], path: Path, line: int | None, protocol: str, labelled: bool) -> Instance:
-    name = str(row["id"])
-
-    def wrong(message: str, hint: str | None = None) -> SuiteError:
-        return SuiteError(message, path=path, line=line, instance=name, hint=hint)
-
-    shared = _works(row.get("related_work", ()))
-    raw_ideas = [row["idea"]] if "idea" in row else row["ideas"]
-    ideas = tuple(_idea(raw, name if len(raw_ideas) == 1 else None, shared) for raw in raw_ideas)
-    ids = [idea.id for idea in ideas]
-    if "" in ids:
-        raise wrong("an idea of a pair has no id", "Give each idea an id: gold names one of them")
-    if len(set(ids)) != len(ids):
-        raise wrong(f"two ideas have the id {ids[0]!r}")
-    if reserved := {TIE, ABSTAINED, INCOMPLETE, INVALID} & set(ids):
-        raise wrong(f"no idea may have the id {min(reserved)!r}, which is the label of an outcome", "Rename the idea")
-    gold = row.get("gold")
-    gold = str(gold) if isinstance(gold, (int, float)) else gold
-    if gold is None and labelled:
-        raise wrong("has no gold label", "Add gold, or say label_kind: none in suite.yaml")
-    if gold is not None and not labelled:
-        raise wrong(
-            "has a gold label although the suite says label_kind: none", "Say how the labels were made in label_kind"
-        )
-    allowed = PROTOCOLS[protocol].gold_labels(ids)
-    if gold is not None and gold not in allowed:
-        close = nearest(gold, allowed)
-        raise wrong(
-            f"gold is {gold!r}, which is none of {', '.join(map(repr, allowed))}",
-            f"Did you mean {close!r}?" if close else None,
-        )
-    as_of = row.get("as_of")
-    if as_of is not None:
-        try:
-            date = dt.date.fromisoformat(as_of)
-        except ValueError:
-            raise wrong(f"as_of {as_of!r} is not a date", "Write it as YYYY-MM-DD") from None
-        for idea in ideas:
-            for work in idea.related_work:
-                if work.year is not None and work.year > date.year:
-                    raise wrong(f"the earlier work {work.title!r} is of {work.year}, after as_of {as_of}")
-    return Instance(
-        id=name,
-        ideas=ideas,
-        gold=gold,
-        as_of=as_of,
-        strata={key: _stratum(value) for key, value in row.get("strata", {}).items()},
-        labels=tuple(row.get("labels", ())),
-        metadata=row.get("metadata", {}),
-        line=line,
-    )
-
-
-def _stratum(value: Json) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)
-
-
-def _idea(raw: Mapping[str, Any], default_id: str | None, shared: tuple[Work, ...]) -> Idea:
-    return Idea(
-        id=str(raw["id"]) if "id" in raw else default_id or "",
-        title=raw.get("title", ""),
-        text=raw["text"],
-        area=raw.get("area"),
-        year=raw.get("year"),
-        source=raw.get("source"),
-        generator=raw.get("generator"),
-        system=raw.get("system"),
-        renderings={name: _rendering(value) for name, value in raw.get("renderings", {}).items()},
-        related_work=(*_works(raw.get("related_work", ())), *shared),
-        metadata=raw.get("metadata", {}),
-    )
-
-
-def _rendering(value: str | Mapping[str, str]) -> str:
-    """A rendering given as named parts becomes paragraphs that name them."""
-    if isinstance(value, str):
-        return value
-    return "\n\n".join(f"{name.capitalize()}: {text}" for name, text in value.items())
-
-
-def _works(raw: Iterable[Mapping[str, Any]]) -> tuple[Work, ...]:
-    return tuple(Work(work["title"], work.get("text", ""), work.get("year")) for work in raw)
-
-
 # --- bare ideas ---------------------------------------------------------------------------------------------
 
 
@@ -412,7 +240,7 @@ def _load_bare(path: Path, name: str) -> Suite:
             raise SuiteError(found[0] if found else "is not an idea", path=path, line=line, hint=hint)
         name_of_idea = idea["id"] if "id" in idea else digest_of([idea.get("title", ""), idea["text"]], 6)
         rows.append((line, {"id": name_of_idea, "idea": idea}))
-    return _bare_suite(rows, path, name, _file_digest(path).hex())
+    return _bare_suite(rows, path, name, file_digest(path).hex())
 
 
 def _load_texts(folder: Path) -> Suite:
@@ -443,7 +271,7 @@ def _load_texts(folder: Path) -> Suite:
 
 
 def _bare_suite(rows: list[tuple[int | None, Json]], path: Path, name: str, content: str) -> Suite:
-    instances = _load_instances(rows, path, "pointwise", labelled=False)
+    instances = load_instances(rows, path, "pointwise", labelled=False)
     shows_work = any(idea.related_work for instance in instances for idea in instance.ideas)
     axes = Axes(prompt="pointwise/reference", related_work=shows_work)
     return Suite(
@@ -457,13 +285,3 @@ def _bare_suite(rows: list[tuple[int | None, Json]], path: Path, name: str, cont
         path=path,
         title="Unlabelled ideas",
     )
-
-
-__all__ = [
-    "MAX_LINE_BYTES",
-    "check_variants",
-    "embedded_suites",
-    "load_suite",
-    "read_jsonl",
-    "resolve_suite",
-]

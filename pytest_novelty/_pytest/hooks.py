@@ -49,7 +49,7 @@ class ActiveHooks:
         yield
 
     def pytest_report_header(self) -> list[str]:
-        from pytest_novelty.reports.terminal import header_lines
+        from pytest_novelty._pytest.output import header_lines
 
         return header_lines(self.session)
 
@@ -160,7 +160,7 @@ class ActiveHooks:
         self.session.close()
 
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
-        from pytest_novelty.reports.terminal import write_summary
+        from pytest_novelty._pytest.output import write_summary
 
         write_summary(self.session, terminalreporter)
 
@@ -169,7 +169,7 @@ class ActiveHooks:
 
     def _tick(self) -> None:
         """A line now and then while a long case is waited for."""
-        from pytest_novelty.reports.terminal import progress_line
+        from pytest_novelty._pytest.output import progress_line
 
         reporter = self.config.pluginmanager.get_plugin("terminalreporter")
         if reporter is not None and time.monotonic() - self._last_line > _PROGRESS_EVERY_S:

@@ -9,9 +9,9 @@ from typing import Any, Final
 
 from pytest_novelty.digests import digest_of
 from pytest_novelty.errors import JudgeError, SuiteError
+from pytest_novelty.jsonl import read_jsonl
 from pytest_novelty.model import OK, Request
-from pytest_novelty.schemas import explain, load_schema, shipped_check
-from pytest_novelty.suites import read_jsonl
+from pytest_novelty.validation import explain, load_schema, shipped_check
 
 _Slot = tuple[str, str, str | None, int]
 

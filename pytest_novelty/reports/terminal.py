@@ -1,4 +1,4 @@
-"""What a person reads: before the run what it will do, after it what the judge is worth."""
+"""What a person reads at the end of a run: the headline, the tables, the worst instances, what to do next."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pytest_novelty.gates import FAIL, INCONCLUSIVE, NOT_ENFORCED, PASS, GateRes
 from pytest_novelty.metrics.catalogue import CATALOGUE
 from pytest_novelty.model import CORRECT, REFERENCE, UNLABELLED, WRONG
 from pytest_novelty.outcomes import CaseResult
-from pytest_novelty.plan import Plan, SuitePlan
+from pytest_novelty.plan import SuitePlan
 from pytest_novelty.reports.text import (
     clean,
     name_label,
@@ -22,7 +22,6 @@ from pytest_novelty.reports.text import (
 )
 
 if TYPE_CHECKING:
-    from pytest_novelty._pytest.session import NoveltySession
     from pytest_novelty.results import Report
 
 _WORST: Final = 5
@@ -37,111 +36,6 @@ _DECISIONS: Final = {
     INCONCLUSIVE: ("undecided", "yellow"),
     NOT_ENFORCED: ("not enforced", "dim"),
 }
-
-
-# --- before -------------------------------------------------------------------------------------------------
-
-
-def header_lines(session: NoveltySession) -> list[str]:
-    """Judges and versions, suites, calls, how many are stored, what cannot be decided."""
-    plan = session.plan
-    lines = []
-    for judge in plan.judges:
-        note = " (digest of its source file; edits elsewhere are not seen)" if judge.version_is_digest else ""
-        lines.append(
-            f"novelty judge: {judge.name}, version {judge.version}{note}, {_price(judge.traits.cost_usd_per_call)}"
-        )
-    if not session.only_suites and not plan.suites:
-        lines.append("novelty suites: not run, paths are given (tests may name suites by marks)")
-        return lines
-    stored = stored_counts(session)
-    for planned in plan.suites.values():
-        lines.append(_suite_line(plan, planned, stored.get(planned.suite.name, 0)))
-    settings = plan.settings
-    budget = "" if settings.budget_usd is None else f", budget {show_usd(settings.budget_usd)}"
-    mode = ", offline: answers come from the store only" if settings.offline else ""
-    lines.append(
-        f"novelty store: {settings.store}, {plural(settings.concurrency, 'call')} in flight at most{budget}{mode}"
-    )
-    lines += [f"novelty: {judge} {reason}, {what} skipped" for judge, what, reason in _skipped(plan)]
-    lines += [f"novelty: no outcome can pass a gate: {text}" for text in plan.announcements()]
-    dist = session.config.getoption("dist", "no")
-    if dist not in ("no", "load") or (dist == "load" and not session.only_suites):
-        lines.append("novelty: workers look ahead by one case only (they do so further with --dist load and no paths)")
-    return lines
-
-
-def _price(cost: float | None) -> str:
-    if cost is None:
-        return "cost unknown until its answers tell it"
-    return "free" if cost == 0 else f"${cost:g} a call"
-
-
-def _suite_line(plan: Plan, planned: SuitePlan, stored: int) -> str:
-    suite = planned.suite
-    pairs = list(plan.pairs(planned))
-    calls = sum(
-        len(planned.instances)
-        * variant.axes.votes
-        * (2 if suite.protocol == "pairwise" and variant.axes.orders == "both" else 1)
-        for _, variant in pairs
-    )
-    size = plural(len(planned.instances), "instance")
-    if planned.sampled:
-        size += f" (a sample of {len(suite.instances)})"
-    variants = f", {plural(len(planned.variants), 'variant')}" if len(planned.variants) > 1 else ""
-    kept = f", {stored:,} of them stored" if stored else ", none stored"
-    return f"novelty suite: {suite.name} {suite.version}, {size}{variants}, {plural(calls, 'call')}{kept}"
-
-
-def stored_counts(session: NoveltySession) -> dict[str, int]:
-    """Verdicts of these judge versions in the store, by suite. A count, not a promise: prompts or texts may have changed."""
-    from pytest_novelty.store import SqliteStore
-
-    path = session.plan.settings.store
-    if not path.exists() or session.plan.settings.refresh:
-        return {}
-    store = SqliteStore(path)
-    try:
-        return {
-            name: sum(store.count(name, judge.name, judge.version) for judge in session.plan.judges)
-            for name in session.plan.suites
-        }
-    finally:
-        store.close()
-
-
-def _skipped(plan: Plan) -> Iterator[tuple[str, str, str]]:
-    for planned in plan.suites.values():
-        list(plan.pairs(planned))
-    for (judge, suite, variant), reason in sorted(plan.skipped.items()):
-        yield judge, f"variant {variant} of {suite}" if variant else suite, reason
-
-
-def progress_line(session: NoveltySession) -> str:
-    """Cases done and what they cost, while a long run goes on."""
-    results, planned = session.results(), sum(1 for _ in session.plan.cases())
-    done, cost = len(results), sum(result.usage.cost_usd for result in results)
-    return f"novelty: {done:,} of {plural(planned, 'case')} judged, {show_usd(cost)} so far"
-
-
-# --- after --------------------------------------------------------------------------------------------------
-
-
-def write_summary(session: NoveltySession, reporter: Any) -> None:
-    """The section at the end of pytest's output."""
-    report = session.report
-    if report is None:
-        if session.notes:
-            reporter.write_sep("-", "novelty")
-            for note in session.notes:
-                reporter.write_line(f"novelty: {clean(note)}")
-        return
-    reporter.write_sep("=", "novelty")
-    width = min(max(reporter._tw.fullwidth, 60), 140)
-    reporter.write_line(render(report, width=width, colour=reporter.hasmarkup))
-    for line in session.write_reports():
-        reporter.write_line(f"novelty: {line}")
 
 
 def render(report: Report, *, width: int = 100, colour: bool = False) -> str:

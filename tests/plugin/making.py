@@ -129,7 +129,8 @@ class Ran:
     def gate(self, name: str, judge: str | None = None) -> dict[str, Any]:
         found = [gate for gate in self.report["gates"] if gate["name"] == name and judge in (None, gate["judge"])]
         assert len(found) == 1, (name, self.report["gates"])
-        return found[0]
+        only: dict[str, Any] = found[0]
+        return only
 
     def decisions(self) -> dict[str, str]:
         return {gate["name"]: gate["decision"] for gate in self.report["gates"]}
@@ -142,7 +143,8 @@ class Ran:
             and judge in (None, row["judge"])
         ]
         assert len(found) == 1, (name, len(found))
-        return found[0]
+        only: dict[str, Any] = found[0]
+        return only
 
     def outcomes(self, judge: str | None = None, variant: str = "reference") -> dict[str, str]:
         """Result of every outcome, by instance."""

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pytest_novelty.schemas import compile_check, explain, load_schema
+from pytest_novelty.validation import compile_check, explain, load_schema
 
 SHIPPED = sorted(
     path.name.removesuffix(".json")

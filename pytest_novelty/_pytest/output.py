@@ -1,0 +1,61 @@
+"""Where the reports meet pytest's terminal."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from pytest_novelty.reports.text import clean, plural, show_usd
+
+if TYPE_CHECKING:
+    from pytest_novelty._pytest.session import NoveltySession
+
+
+def header_lines(session: NoveltySession) -> list[str]:
+    """What is about to run."""
+    from pytest_novelty.reports.announcement import announce
+
+    lines = announce(session.plan, _stored_counts(session))
+    dist = session.config.getoption("dist", "no")
+    if dist not in ("no", "load") or (dist == "load" and not session.only_suites):
+        lines.append("novelty: workers look ahead by one case only (they do so further with --dist load and no paths)")
+    return lines
+
+
+def _stored_counts(session: NoveltySession) -> dict[str, int]:
+    """Verdicts of these judge versions in the store, by suite. A count, not a promise: prompts or texts may have changed."""
+    from pytest_novelty.store import SqliteStore
+
+    path = session.plan.settings.store
+    if not path.exists() or session.plan.settings.refresh:
+        return {}
+    store = SqliteStore(path)
+    try:
+        return {
+            name: sum(store.count(name, judge.name, judge.version) for judge in session.plan.judges)
+            for name in session.plan.suites
+        }
+    finally:
+        store.close()
+
+
+def progress_line(session: NoveltySession) -> str:
+    """Cases done and what they cost, while a long run goes on."""
+    results, planned = session.results(), sum(1 for _ in session.plan.cases())
+    done, cost = len(results), sum(result.usage.cost_usd for result in results)
+    return f"novelty: {done:,} of {plural(planned, 'case')} judged, {show_usd(cost)} so far"
+
+
+def write_summary(session: NoveltySession, reporter: Any) -> None:
+    """The section at the end of pytest's output."""
+    report = session.report
+    if report is None:
+        for note in session.notes:
+            reporter.write_line(f"novelty: {clean(note)}")
+        return
+    from pytest_novelty.reports.terminal import render
+
+    reporter.write_sep("=", "novelty")
+    width = min(max(reporter._tw.fullwidth, 60), 140)
+    reporter.write_line(render(report, width=width, colour=reporter.hasmarkup))
+    for line in session.write_reports():
+        reporter.write_line(f"novelty: {line}")

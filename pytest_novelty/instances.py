@@ -1,0 +1,124 @@
+"""Rows of a suite -> instances: the schema first, then what a schema cannot say."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from pytest_novelty.errors import SuiteError, nearest
+from pytest_novelty.model import ABSTAINED, INCOMPLETE, INVALID, TIE, Idea, Instance, Json, Work
+from pytest_novelty.protocols import PROTOCOLS
+from pytest_novelty.validation import compile_check, explain, load_schema
+
+
+def load_instances(
+    rows: Iterable[tuple[int | None, Json]], path: Path, protocol: str, *, labelled: bool
+) -> tuple[Instance, ...]:
+    schema = {"$ref": f"#/$defs/{protocol}", "$defs": load_schema("instance")["$defs"]}
+    fits = compile_check(schema)
+    instances: list[Instance] = []
+    seen: dict[str, int | None] = {}
+    for line, row in rows:
+        row_id = str(row["id"]) if isinstance(row, dict) and isinstance(row.get("id"), (str, int)) else None
+        if not fits(row):
+            found = explain(row, schema)
+            raise SuiteError(found[0] if found else "does not fit the schema", path=path, line=line, instance=row_id)
+        instance = _instance(row, path, line, protocol, labelled)
+        if instance.id in seen:
+            raise SuiteError(
+                f"the id {instance.id!r} occurs twice (first in line {seen[instance.id]})",
+                path=path,
+                line=line,
+                instance=instance.id,
+            )
+        seen[instance.id] = line
+        instances.append(instance)
+    if not instances:
+        raise SuiteError("has no instances", path=path)
+    return tuple(instances)
+
+
+def _instance(row: Mapping[str, Any], path: Path, line: int | None, protocol: str, labelled: bool) -> Instance:
+    name = str(row["id"])
+
+    def wrong(message: str, hint: str | None = None) -> SuiteError:
+        return SuiteError(message, path=path, line=line, instance=name, hint=hint)
+
+    shared = _works(row.get("related_work", ()))
+    raw_ideas = [row["idea"]] if "idea" in row else row["ideas"]
+    ideas = tuple(_idea(raw, name if len(raw_ideas) == 1 else None, shared) for raw in raw_ideas)
+    ids = [idea.id for idea in ideas]
+    if "" in ids:
+        raise wrong("an idea of a pair has no id", "Give each idea an id: gold names one of them")
+    if len(set(ids)) != len(ids):
+        raise wrong(f"two ideas have the id {ids[0]!r}")
+    if reserved := {TIE, ABSTAINED, INCOMPLETE, INVALID} & set(ids):
+        raise wrong(f"no idea may have the id {min(reserved)!r}, which is the label of an outcome", "Rename the idea")
+    gold = row.get("gold")
+    gold = str(gold) if isinstance(gold, (int, float)) else gold
+    if gold is None and labelled:
+        raise wrong("has no gold label", "Add gold, or say label_kind: none in suite.yaml")
+    if gold is not None and not labelled:
+        raise wrong(
+            "has a gold label although the suite says label_kind: none", "Say how the labels were made in label_kind"
+        )
+    allowed = PROTOCOLS[protocol].gold_labels(ids)
+    if gold is not None and gold not in allowed:
+        close = nearest(gold, allowed)
+        raise wrong(
+            f"gold is {gold!r}, which is none of {', '.join(map(repr, allowed))}",
+            f"Did you mean {close!r}?" if close else None,
+        )
+    as_of = row.get("as_of")
+    if as_of is not None:
+        try:
+            date = dt.date.fromisoformat(as_of)
+        except ValueError:
+            raise wrong(f"as_of {as_of!r} is not a date", "Write it as YYYY-MM-DD") from None
+        for idea in ideas:
+            for work in idea.related_work:
+                if work.year is not None and work.year > date.year:
+                    raise wrong(f"the earlier work {work.title!r} is of {work.year}, after as_of {as_of}")
+    return Instance(
+        id=name,
+        ideas=ideas,
+        gold=gold,
+        as_of=as_of,
+        strata={key: _stratum(value) for key, value in row.get("strata", {}).items()},
+        labels=tuple(row.get("labels", ())),
+        metadata=row.get("metadata", {}),
+        line=line,
+    )
+
+
+def _stratum(value: Json) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _idea(raw: Mapping[str, Any], default_id: str | None, shared: tuple[Work, ...]) -> Idea:
+    return Idea(
+        id=str(raw["id"]) if "id" in raw else default_id or "",
+        title=raw.get("title", ""),
+        text=raw["text"],
+        area=raw.get("area"),
+        year=raw.get("year"),
+        source=raw.get("source"),
+        generator=raw.get("generator"),
+        system=raw.get("system"),
+        renderings={name: _rendering(value) for name, value in raw.get("renderings", {}).items()},
+        related_work=(*_works(raw.get("related_work", ())), *shared),
+        metadata=raw.get("metadata", {}),
+    )
+
+
+def _rendering(value: str | Mapping[str, str]) -> str:
+    """A rendering given as named parts becomes paragraphs that name them."""
+    if isinstance(value, str):
+        return value
+    return "\n\n".join(f"{name.capitalize()}: {text}" for name, text in value.items())
+
+
+def _works(raw: Iterable[Mapping[str, Any]]) -> tuple[Work, ...]:
+    return tuple(Work(work["title"], work.get("text", ""), work.get("year")) for work in raw)

@@ -1,0 +1,63 @@
+"""JSON lines read strictly: file and line of whatever is wrong, no line of unbounded length, no double keys, no NaN."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+from pytest_novelty.errors import DataError
+from pytest_novelty.model import Json
+
+MAX_LINE_BYTES: Final = 8_000_000
+"""A paper's full text is about 0.1 MB; a longer line is a mistake or an attack."""
+
+
+def read_jsonl(path: Path, kind: type[DataError]) -> Iterator[tuple[int, Json]]:
+    """(line number, value) of every line that is not blank. Raises ``kind`` for a line that is too long or not JSON."""
+    try:
+        opened = path.open("rb")
+    except OSError as error:
+        raise kind(f"cannot be read: {error.strerror}", path=path) from None
+    with opened as file:
+        number = 0
+        while line := file.readline(MAX_LINE_BYTES + 1):
+            number += 1
+            if len(line) > MAX_LINE_BYTES:
+                raise kind(f"is longer than {MAX_LINE_BYTES / 1e6:g} MB", path=path, line=number)
+            if not line.strip():
+                continue
+            try:
+                yield (
+                    number,
+                    json.loads(
+                        line.decode("utf-8-sig" if number == 1 else "utf-8"),
+                        object_pairs_hook=_unique_keys,
+                        parse_constant=_no_constant,
+                    ),
+                )
+            except UnicodeDecodeError:
+                raise kind("is not UTF-8", path=path, line=number, hint="Save the file as UTF-8") from None
+            except RecursionError:
+                raise kind("is nested too deeply", path=path, line=number) from None
+            except ValueError as error:
+                raise kind(f"is not JSON: {error}", path=path, line=number, hint="One JSON object a line") from None
+
+
+def _unique_keys(pairs: list[tuple[str, Json]]) -> dict[str, Json]:
+    value = dict(pairs)
+    if len(value) != len(pairs):
+        names = [name for name, _ in pairs]
+        raise ValueError(f"the key {next(name for name in names if names.count(name) > 1)!r} occurs twice")
+    return value
+
+
+def _no_constant(name: str) -> Json:
+    raise ValueError(f"{name} is not JSON")
+
+
+def file_digest(path: Path) -> bytes:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, lambda: hashlib.blake2b(digest_size=16)).digest()

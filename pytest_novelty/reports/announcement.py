@@ -1,0 +1,60 @@
+"""What a person reads before a run: judges and versions, suites, calls, what is stored, what cannot be decided."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from pytest_novelty.plan import Plan, SuitePlan
+from pytest_novelty.reports.text import plural, show_usd
+
+
+def announce(plan: Plan, stored: Mapping[str, int]) -> list[str]:
+    """Lines for the header. ``stored``: verdicts of these judge versions in the store, by suite."""
+    lines = []
+    for judge in plan.judges:
+        note = " (digest of its source file; edits elsewhere are not seen)" if judge.version_is_digest else ""
+        price = _price(judge.traits.cost_usd_per_call)
+        lines.append(f"novelty judge: {judge.name}, version {judge.version}{note}, {price}")
+    if not plan.suites:
+        lines.append("novelty suites: not run, paths are given (tests may name suites by marks)")
+        return lines
+    lines += [_suite_line(plan, planned, stored.get(planned.suite.name, 0)) for planned in plan.suites.values()]
+    settings = plan.settings
+    budget = "" if settings.budget_usd is None else f", budget {show_usd(settings.budget_usd)}"
+    mode = ", offline: answers come from the store only" if settings.offline else ""
+    lines.append(
+        f"novelty store: {settings.store}, {plural(settings.concurrency, 'call')} in flight at most{budget}{mode}"
+    )
+    lines += [f"novelty: {judge} {reason}, {what} skipped" for judge, what, reason in _skipped(plan)]
+    lines += [f"novelty: no outcome can pass a gate: {text}" for text in plan.announcements()]
+    return lines
+
+
+def _price(cost: float | None) -> str:
+    if cost is None:
+        return "cost unknown until its answers tell it"
+    return "free" if cost == 0 else f"${cost:g} a call"
+
+
+def _suite_line(plan: Plan, planned: SuitePlan, stored: int) -> str:
+    suite = planned.suite
+    pairs = list(plan.pairs(planned))
+    calls = sum(
+        len(planned.instances)
+        * variant.axes.votes
+        * (2 if suite.protocol == "pairwise" and variant.axes.orders == "both" else 1)
+        for _, variant in pairs
+    )
+    size = plural(len(planned.instances), "instance")
+    if planned.sampled:
+        size += f" (a sample of {len(suite.instances)})"
+    variants = f", {plural(len(planned.variants), 'variant')}" if len(planned.variants) > 1 else ""
+    kept = f", {stored:,} of them stored" if stored else ", none stored"
+    return f"novelty suite: {suite.name} {suite.version}, {size}{variants}, {plural(calls, 'call')}{kept}"
+
+
+def _skipped(plan: Plan) -> Iterator[tuple[str, str, str]]:
+    for planned in plan.suites.values():
+        list(plan.pairs(planned))
+    for (judge, suite, variant), reason in sorted(plan.skipped.items()):
+        yield judge, f"variant {variant} of {suite}" if variant else suite, reason

@@ -1,0 +1,117 @@
+"""The seams hold: dependencies point down, nothing above the line knows pytest, heavy things are imported where they are used."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import pytest_novelty
+
+PACKAGE = Path(pytest_novelty.__file__).parent
+
+LAYERS = [
+    ["errors", "model", "digests", "data", "masking"],
+    ["validation", "strict_yaml", "jsonl", "parsing", "settings"],
+    ["protocols"],
+    ["metrics.catalogue", "metrics.distributions", "metrics.resampling", "metrics.intervals", "metrics.auroc"],
+    ["metrics.permutation", "metrics.planning", "gates"],
+    ["instances", "prompts", "suites", "sampling", "judges"],
+    ["calls", "answers", "outcomes", "recording", "store", "budget"],
+    ["lanes", "sync_runner", "async_runner", "engine", "plan", "metrics"],
+    ["runner", "baseline", "findings", "headline", "reports", "results", "dryrun"],
+    ["evaluation", "cli"],
+    ["hookspecs", "_pytest", "conformance", "plugin"],
+]
+"""From the bottom. A module may import its own layer and those before it. The last layer is the pytest shell."""
+
+HEAVY = {"numpy", "scipy", "rich", "jinja2", "litellm", "openai", "jsonschema", "syrupy", "rapidfuzz", "matplotlib"}
+"""Imported at module level only where a run cannot do without: the metrics."""
+
+
+def modules() -> list[str]:
+    paths = [path.relative_to(PACKAGE).with_suffix("") for path in PACKAGE.rglob("*.py")]
+    names = (".".join(path.parts).removesuffix(".__init__") for path in paths if "_data" not in path.parts)
+    return sorted(name for name in names if name != "__init__")
+
+
+def layer_of(module: str) -> int:
+    """The layer of the longest name that covers the module."""
+    found = [
+        (len(name), index)
+        for index, names in enumerate(LAYERS)
+        for name in names
+        if module == name or module.startswith(f"{name}.")
+    ]
+    assert found, f"{module} is in no layer"
+    return max(found)[1]
+
+
+def source(module: str) -> ast.Module:
+    path = PACKAGE.joinpath(*module.split("."))
+    path = path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
+def imports(tree: ast.AST, *, typing_only: bool = True) -> Iterator[str]:
+    """Every imported module, wherever it stands; without those under TYPE_CHECKING if asked."""
+    for node in ast.iter_child_nodes(tree):
+        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test) and not typing_only:
+            continue
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            yield node.module
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+        else:
+            yield from imports(node, typing_only=typing_only)
+
+
+def own(names: Iterator[str]) -> set[str]:
+    known = set(modules())
+    return {
+        name.removeprefix("pytest_novelty.")
+        for name in names
+        if name.startswith("pytest_novelty.") and name.removeprefix("pytest_novelty.") in known
+    }
+
+
+@pytest.mark.parametrize("module", modules())
+def test_dependencies_point_down(module: str) -> None:
+    above = {name for name in own(imports(source(module), typing_only=False)) if layer_of(name) > layer_of(module)}
+    assert not above
+
+
+@pytest.mark.parametrize("module", [name for name in modules() if layer_of(name) < len(LAYERS) - 1])
+def test_nothing_above_the_line_knows_pytest(module: str) -> None:
+    foreign = {name for name in imports(source(module)) if name.split(".")[0] in ("pytest", "_pytest", "xdist")}
+    assert not foreign
+    assert not {name for name in own(imports(source(module))) if layer_of(name) == len(LAYERS) - 1}
+
+
+@pytest.mark.parametrize("module", [name for name in modules() if not name.startswith("metrics")])
+def test_heavy_modules_are_imported_where_they_are_used(module: str) -> None:
+    tree = source(module)
+    top = {
+        name
+        for node in tree.body
+        if isinstance(node, (ast.Import, ast.ImportFrom))
+        for name in imports(ast.Module([node], []))
+    }
+    allowed = {"numpy"} if module == "results" else set()
+    assert not {name.split(".")[0] for name in top} & (HEAVY - allowed)
+
+
+@pytest.mark.parametrize("module", modules())
+def test_no_module_outgrows_its_purpose(module: str) -> None:
+    assert len(ast.unparse(source(module)).splitlines()) <= 400
+
+
+def test_public_names_are_complete_and_sorted() -> None:
+    assert pytest_novelty.__all__ == sorted(pytest_novelty.__all__)
+    for name in pytest_novelty.__all__:
+        value = getattr(pytest_novelty, name)
+        assert value.__module__.startswith("pytest_novelty.")
+        assert value.__doc__, f"{name} has no docstring"
