@@ -75,21 +75,23 @@ class CallPlanner:
         positions = case.protocol.shown(order)
         ideas = tuple(show_idea(instance.ideas[position], axes) for position in positions)
         messages: tuple[tuple[str, str], ...] = ()
+        rendered = "-"
         prompt: Prompt | None = None
         if judge.traits.uses_prompt:
             prompt = self._prompts[axes.prompt]
             messages = prompt.render(ideas, instance.as_of, judge.traits, instance=instance.id)
+            rendered = digest(canonical_json(messages), 8)
         schema, schema_digest = self._schema(case, prompt)
         opaque = opaque_id(case.suite.name, instance.id)
         parts = {
             "judge": digest(f"{judge.name}\x1f{judge.version}", 4),
             "content": _content_digest(case.suite.protocol, ideas, instance.as_of),
-            "prompt": digest(canonical_json(messages), 6) if messages else "-",
+            "prompt": prompt.digest if prompt else "-",
             "schema": schema_digest,
             "settings": digest(canonical_json([dict(axes.params), axes.effort, axes.temperature]), 4),
         }
         common = " ".join(f"{name}={value}" for name, value in parts.items())
-        base = f"{_KEY_FORMAT} {common} {opaque} {order}"
+        base = f"{_KEY_FORMAT} {common} {rendered} {opaque} {order}"
         shown_ids = tuple(instance.ideas[position].id for position in positions)
         calls = []
         source = seed_source(self._seed, case.suite.name, instance.id, case.variant.name, order)

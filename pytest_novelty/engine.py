@@ -311,7 +311,7 @@ class Engine:
                 batch.extend(zip(items, records, strict=True))
             if batch:
                 self._keep(batch)
-            elif self._closed.is_set():
+            if self._closed.is_set() and not self._written:
                 return
 
     def _keep(self, batch: list[tuple[Item, Record]]) -> None:

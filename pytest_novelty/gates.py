@@ -112,14 +112,18 @@ def gates_for(suite: Suite, extra: Sequence[Gate]) -> tuple[Gate, ...]:
     """The suite's own gates and those of the options that it can have; an option's gate replaces the suite's on the
     same quantity.
     """
-    own = {_quantity(gate): gate for gate in map(parse_gate, suite.gates)}
-    for gate in extra:
-        try:
-            check_gate_names(gate, suite)
-        except NoveltyError:
-            continue
-        own[_quantity(gate)] = gate
-    return tuple(own.values())
+    added = [gate for gate in extra if _fits(gate, suite)]
+    replaced = {_quantity(gate) for gate in added}
+    own = [gate for gate in map(parse_gate, suite.gates) if _quantity(gate) not in replaced]
+    return tuple(dict.fromkeys((*own, *added)))
+
+
+def _fits(gate: Gate, suite: Suite) -> bool:
+    try:
+        check_gate_names(gate, suite)
+    except NoveltyError:
+        return False
+    return True
 
 
 def check_option_gates(gates: Sequence[Gate], suites: Sequence[Suite]) -> None:

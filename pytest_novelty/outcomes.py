@@ -50,6 +50,20 @@ class Usage:
     latencies_ms: tuple[int, ...] = ()
     models: tuple[str, ...] = ()
 
+    def __add__(self, other: Usage) -> Usage:
+        """Of one case that was asked for twice: what the second found stored is what the first paid for."""
+        return Usage(
+            self.made + other.made,
+            self.reused if self.made else other.reused,
+            self.retries + other.retries,
+            self.cost_usd + other.cost_usd,
+            self.unpriced + other.unpriced,
+            self.tokens_in + other.tokens_in,
+            self.tokens_out + other.tokens_out,
+            self.latencies_ms + other.latencies_ms,
+            tuple(sorted({*self.models, *other.models})),
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class Trace:

@@ -3,7 +3,7 @@
 The rules, in order: reasoning blocks do not count (an unclosed one means the answer was cut off); the verdict is the last
 complete top-level JSON object that has the named key; what is not strict JSON is never repaired or guessed at. Whether the
 object is a valid verdict is the protocol's business (``protocols/``), whether it fits the prompt's declared schema that of
-``schemas.py``.
+``validation.py``.
 """
 
 from __future__ import annotations

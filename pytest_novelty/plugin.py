@@ -22,7 +22,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_cmdline_main(config: pytest.Config) -> None:
-    if is_active(config) and config.getoption("novelty_dry_run", False):
+    if is_active(config) and (config.getoption("novelty_dry_run", None) or config.getini("novelty_dry_run")):
         config.option.numprocesses, config.option.dist, config.option.tx = None, "no", []
 
 

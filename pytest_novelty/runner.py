@@ -162,7 +162,7 @@ class Runner:
             cause = (
                 f"since it was recorded, the {' and the '.join(changed)} changed"
                 if changed
-                else "its record is of another kind"
+                else "requests are rendered in another way by this version"
             )
         elif stored:
             cause = "other votes of this instance are recorded, this one is not"

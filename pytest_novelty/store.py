@@ -259,7 +259,7 @@ class _Transaction:
 def _to_row(record: Record) -> tuple[Any, ...]:
     """What SQLite can hold. Nearly every record can be passed as it is; ``raw`` is ASCII JSON already."""
     row: tuple[Any, ...] = _VALUES(record)
-    if record.retrieved is None and all(map(str.isascii, _TEXTS(record))) and (record.model or "").isascii():
+    if record.retrieved is None and all(map(str.isascii, _TEXTS(record))) and f"{record.model}{record.label}".isascii():
         return row
     return tuple(map(_plain, row))
 

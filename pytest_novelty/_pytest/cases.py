@@ -62,11 +62,8 @@ class NoveltyCase:
         if broken or (outcome.failures and not self._session.gates_invalid_rate(self._case)):
             pytest.fail(self._describe(broken or list(outcome.failures)), pytrace=False)
         if self._session.strict and outcome.result in (WRONG, TIE):
-            gold = f"gold is {outcome.gold!r}"
-            pytest.fail(
-                f"{outcome.result}: {self._case.judge.name} says {outcome.label!r}, {gold}. {outcome.reason}",
-                pytrace=False,
-            )
+            said = f"{self._case.judge.name} says {outcome.label!r}, gold is {outcome.gold!r}"
+            pytest.fail(plain(f"{outcome.result}: {said}. {outcome.reason}"), pytrace=False)
 
     def _describe(self, failures: list[Vote]) -> str:
         planned = len(self._case.orders) * self._case.variant.axes.votes
@@ -77,7 +74,12 @@ class NoveltyCase:
             lines.append(f"  {order}vote {record.sample + 1}: {record.status} ({record.kind}): {record.message}")
             if record.raw:
                 lines.append(f"    answer: {record.raw[:_MAX_SHOWN]}{'...' if len(record.raw) > _MAX_SHOWN else ''}")
-        return "\n".join(lines)
+        return plain("\n".join(lines))
+
+
+def plain(text: str) -> str:
+    """A text that any terminal, JUnit file or xdist channel takes: lone surrogates become escapes."""
+    return text.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
 LETTERS = {

@@ -15,7 +15,7 @@ def show_dry_run(session: NoveltySession) -> None:
     """Write what would be asked, what is stored and what the rest would cost."""
     reporter = session.config.pluginmanager.get_plugin("terminalreporter")
     try:
-        lines = estimate_run(session.plan, session.cases).lines()
+        lines = estimate_run(session.plan, session.selected).lines()
     except NoveltyError as error:
         lines = [f"ERROR: {error}"]
     if reporter is not None:

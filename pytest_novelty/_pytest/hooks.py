@@ -37,6 +37,9 @@ class ActiveHooks:
         self.session = NoveltySession(config)
         self.config = config
         self._adjusted: int | None = None
+        self._counted = 0
+        self._deselected = False
+        self._nodes = 0
         self._last_line = time.monotonic()
         self._interrupted = False
         self.session.tick = self._tick  # type: ignore[method-assign]
@@ -93,9 +96,9 @@ class ActiveHooks:
         except (session.Interrupted, session.Failed) as stop:  # -x, --maxfail, and what xdist makes of them
             self._conclude(session, f"stopped: {stop}")
             raise
-        except KeyboardInterrupt:
-            self._interrupted = True
-            self._conclude(session, "interrupted")
+        except KeyboardInterrupt as stop:
+            self._interrupted = type(stop) is KeyboardInterrupt  # xdist stops for -x with a subclass of its own
+            self._conclude(session, "interrupted" if self._interrupted else f"stopped: {stop}")
             raise
         if not session.config.option.collectonly:
             self._conclude(session, "")
@@ -115,20 +118,21 @@ class ActiveHooks:
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         if self.session.is_worker:
             return
-        self._count_gates(report)
         text = getattr(report, ATTRIBUTE, None)
         if isinstance(text, str) and report.when == "call":
             report.novelty_letter = self.session.receive(text)  # type: ignore[attr-defined]
+        self._count_gates(report)
 
     def _count_gates(self, report: pytest.TestReport) -> None:
         """Gates are reported at the end: count them in, or the progress figure would pass 100 %."""
-        session = self.config.pluginmanager.get_plugin("session")
-        running = session if session is not None else self._pytest_session
-        if running is not None and running.testscollected != self._adjusted:
-            running.testscollected += self.session.gate_count()
-            self._adjusted = running.testscollected
-
-    _pytest_session: pytest.Session | None = None
+        running = self.config.pluginmanager.get_plugin("session")
+        if running is None:
+            return
+        if running.testscollected != self._adjusted:  # set, or set again, by pytest or xdist
+            self._counted = 0
+        gates = self.session.gate_count()
+        running.testscollected += gates - self._counted
+        self._counted, self._adjusted = gates, running.testscollected
 
     def pytest_report_teststatus(self, report: pytest.TestReport) -> tuple[str, str, str] | None:
         letter = getattr(report, "novelty_letter", None)
@@ -148,10 +152,9 @@ class ActiveHooks:
         if not self.session.received:
             return
         self.session.conclude(unenforced or ("deselected" if self._deselected else ""))
+        self.session.written = self.session.write_reports()
         if not self._interrupted:
             emit_gates(self.session)
-
-    _deselected = False
 
     def pytest_deselected(self, items: Sequence[pytest.Item]) -> None:
         self._deselected = self._deselected or bool(items)
@@ -183,7 +186,7 @@ class ActiveHooks:
     def pytest_configure_node(self, node: Any) -> None:
         specs = len(node.nodemanager.specs)
         given = self.config.pluginmanager.get_plugin("dsession")
-        self._nodes = getattr(self, "_nodes", 0) + 1
+        self._nodes += 1
         node.workerinput[ATTRIBUTE] = {
             "run": self.session.run_id,
             "workers": specs,

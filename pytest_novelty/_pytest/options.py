@@ -88,7 +88,6 @@ OPTIONS: Final = (
         "--novelty-dry-run",
         "Show what would be asked, what is stored and what it would cost; ask nothing.",
         kind="flag",
-        ini=False,
     ),
     Option("--novelty-budget", "Stop before the next call would bring the run's cost above this.", "USD"),
     Option("--novelty-concurrency", "Calls in flight at once, over all workers (16).", "N"),

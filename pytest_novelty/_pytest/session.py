@@ -10,12 +10,13 @@ import gc
 import json
 import uuid
 from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 import pytest
 
-from pytest_novelty._pytest.cases import letter_of
+from pytest_novelty._pytest.cases import letter_of, plain
 from pytest_novelty._pytest.ids import VIRTUAL, case_ids, gate_id, slug
 from pytest_novelty._pytest.options import read_settings
 from pytest_novelty._pytest.slices import cut
@@ -66,7 +67,13 @@ class NoveltySession:
         self.received: list[str] = []
         self.report: Report | None = None
         self.notes: list[str] = []
+        self.written: list[str] = []
+        """What was said of the report files."""
+        self.selected: list[Case] = []
+        """The cases of the items that were selected."""
         self.plan: Plan
+        self._of_options: list[str] = []
+        self._chosen: list[str] | None = None
         self._store: SqliteStore | None = None
         self._runner: Runner | None = None
         self._ahead: Sequence[Case] = ()
@@ -86,14 +93,16 @@ class NoveltySession:
         config = self.config
         if getattr(config.option, "dist", "no") == "each":
             raise SettingsError("--dist each would judge every instance once per worker", hint="Use --dist load")
-        extra = [gate for gates in config.hook.pytest_novelty_gates() for gate in gates]
+        extra = _gates(config.hook.pytest_novelty_gates())
         settings = read_settings(config, extra)
         given, named = self._read_arguments()
         self.only_suites = self.only_suites or not given
         judges = _merge("judge", config.hook.pytest_novelty_judges())
-        suites = {
-            name: settings.base / path for name, path in _merge("suite", config.hook.pytest_novelty_suites()).items()
-        }
+        suites = _merge("suite", config.hook.pytest_novelty_suites())
+        for name, path in suites.items():
+            if not isinstance(path, (str, Path)):
+                raise SettingsError(f"pytest_novelty_suites gives {path!r} for {name!r}", hint="Give a path")
+            suites[name] = settings.base / path
         self.plan = make_plan(
             settings,
             judges,
@@ -101,6 +110,10 @@ class NoveltySession:
             with_suites=self.only_suites or named,
             also=f"conftests read: {_conftests(config)}",
         )
+        if named:  # what a pasted gate names is checked here, where an error is one
+            for arg in config.args:
+                self._real_argument(arg)
+        self._of_options = list(self.plan.suites)
         if not self.is_worker and not settings.dry_run:
             SqliteStore(settings.store, check=True).close()
 
@@ -144,18 +157,24 @@ class NoveltySession:
     def cases_for(self, suites: Iterable[tuple[str, Sequence[str] | None]] | None) -> list[Case]:
         """The cases of a test: of the suites that its marks name, else of all suites of the options."""
         if suites is None:
-            if not self.plan.suites:
-                for name in self.plan.settings.suites:
-                    self._add(name, None)
-            if not self.plan.suites:
+            if self._chosen is None:  # the suites of the options: no mark adds to them
+                self._chosen = self._of_options or [
+                    self._add(name, None).suite.name for name in self.plan.settings.suites
+                ]
+            if not self._chosen:
                 raise SettingsError("the test names no suite", hint='Give one: @pytest.mark.novelty(suite="...")')
-            return list(self.plan.cases())
+            return [case for name in self._chosen for case in self._cases(self.plan.suites[name], None)]
         found: list[Case] = []
         for name, variants in suites:
-            planned = self._add(name, variants)
-            wanted = None if variants is None or "all" in variants else {"reference", *variants}
-            found += [case for case in self.plan.cases_of(planned) if wanted is None or case.variant.name in wanted]
+            found += self._cases(self._add(name, variants), variants)
         return found
+
+    def _cases(self, planned: Any, variants: Sequence[str] | None) -> list[Case]:
+        """Of the variants that are named here (or by the options), not of those that another test's mark added."""
+        wanted = self.plan.settings.variants if variants is None else variants
+        everything = "all" in wanted
+        names = {"reference", *wanted}
+        return [case for case in self.plan.cases_of(planned) if everything or case.variant.name in names]
 
     def _add(self, name: str, variants: Sequence[str] | None) -> Any:
         planned = self.plan.add_suite(name, variants)
@@ -178,6 +197,7 @@ class NoveltySession:
         """Look ahead over the items that will run here: all, or this worker's slice of them."""
         gc.freeze()  # tens of thousands of items and instances live to the end: do not walk them again and again
         cases = [case for item in items if not _is_skipped(item) and (case := self.case_of(item)) is not None]
+        self.selected = cases
         if self.slices and self.slot is not None and len(cases) == len(items):
             own = cut(group_cases(cases), self.workers)[self.slot]
             cases, self._sliced_ahead = [cases[index] for index in own], True
@@ -219,17 +239,17 @@ class NoveltySession:
         item.stash[_WIRE] = self._to_text(result, case)
         if getattr(self.config.option, "xmlpath", None):
             item.user_properties.append(("novelty_result", result.outcome.result))
-            item.user_properties.append(("novelty_label", str(result.outcome.label)))
+            item.user_properties.append(("novelty_label", plain(str(result.outcome.label))))
         return result.outcome, runner.last_failures
 
     def _give_up(self, problem: NoveltyError) -> NoReturn:
         __tracebackhide__ = True
         is_missing = isinstance(problem, MissingVerdictError) and self.plan.settings.missing == "warn"
         if is_missing or isinstance(problem, BudgetReached):
-            pytest.skip(str(problem))
+            pytest.skip(plain(str(problem)))
         if isinstance(problem, StoreError):
             pytest.exit(f"pytest-novelty: {problem}", returncode=pytest.ExitCode.INTERNAL_ERROR)
-        pytest.fail(str(problem), pytrace=False)
+        pytest.fail(plain(str(problem)), pytrace=False)
 
     def tick(self) -> None:
         """Called about once a second while a case is waited for."""
@@ -251,19 +271,27 @@ class NoveltySession:
     def receive(self, text: str) -> str:
         """Keep what a call-phase report brought, as text (objects would cost memory and garbage collection); its letter."""
         self.received.append(text)
+        if text.startswith('"ref":', len(_HEAD) + 3):
+            self._learn(json.loads(text))
         return text[len(_HEAD)]
 
     def results(self) -> list[CaseResult]:
         """What was received, one result a case, the last one if a case ran twice."""
         found = [self._read(json.loads(text)) for text in self.received]
-        return list({result.label: result for result in found}.values())
+        kept: dict[Any, CaseResult] = {}
+        for result in found:
+            before = kept.get(result.label)
+            kept[result.label] = result if before is None else replace(result, usage=before.usage + result.usage)
+        return list(kept.values())
+
+    def _learn(self, value: dict[str, Any]) -> None:
+        reference = canonical_json(value["ref"])
+        if reference not in self._known_references:  # a suite that a mark named in a worker
+            self._known_references.add(reference)
+            self.plan.add_suite(value["ref"][0], value["ref"][1] or None)
 
     def _read(self, value: dict[str, Any]) -> CaseResult:
         _, suite, _, instance = value["id"]
-        reference = canonical_json(value.get("ref"))
-        if "ref" in value and reference not in self._known_references:  # a suite that a mark named in a worker
-            self._known_references.add(reference)
-            self.plan.add_suite(value["ref"][0], value["ref"][1] or None)
         planned = self.plan.suites[suite]
         return from_wire(value, planned.suite, planned.by_id[instance])
 
@@ -327,6 +355,16 @@ def attach(item: pytest.Item, report: pytest.TestReport) -> None:
     """Put the result on the call-phase report."""
     if report.when == "call" and (text := item.stash.get(_WIRE, None)) is not None:
         setattr(report, ATTRIBUTE, text)
+
+
+def _gates(found: Iterable[Any]) -> list[str]:
+    """What the hooks returned, as one list. Raises SettingsError unless each returned a list of texts."""
+    for gates in found:
+        if not isinstance(gates, (list, tuple)) or not all(isinstance(gate, str) for gate in gates):
+            raise SettingsError(
+                f"pytest_novelty_gates returned {gates!r:.80}", hint="Return a list of gate expressions"
+            )
+    return [gate for gates in found for gate in gates]
 
 
 def _virtual_part(arg: str) -> str | None:

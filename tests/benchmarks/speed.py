@@ -42,7 +42,11 @@ class Slow:
 instant, slow = Instant(), Slow()
 """
 
-MEASURED = "import resource, sys, pytest; status = pytest.main(sys.argv[1:]); print('PEAK', resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)"
+MEASURED = """
+import resource, sys, pytest
+status = pytest.main(sys.argv[1:])
+print('PEAK', resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
+"""
 
 
 def write_suite(folder: Path, name: str, instances: int, votes: int) -> None:
@@ -166,7 +170,8 @@ def dormant(folder: Path, rounds: int) -> None:
         lambda: run(folder, ["test_dormant.py", "-p", "no:novelty", *BARE])[0],
     )
     print(
-        f"dormant: installed {with_us * 1000:.0f} ms, disabled {without * 1000:.0f} ms, difference {(with_us - without) * 1000:.1f} ms"
+        f"dormant: installed {with_us * 1000:.0f} ms, disabled {without * 1000:.0f} ms, "
+        f"difference {(with_us - without) * 1000:.1f} ms"
     )
 
 
