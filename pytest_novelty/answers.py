@@ -97,6 +97,9 @@ def _read_text(
     text: str | bytes, protocol: Protocol, powers: Powers, schema: Mapping[str, Json] | None
 ) -> tuple[Verdict | Failure, str]:
     parsed = parse_text(text, protocol.key)
+    if isinstance(parsed, Failure) and protocol.score_key is not None:
+        scored = parse_text(text, protocol.score_key)
+        parsed = parsed if isinstance(scored, Failure) else scored
     if isinstance(parsed, Failure):
         return parsed, ""
     verdict = protocol.read(parsed.value, powers)

@@ -6,9 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from pytest_novelty.digests import canonical_json, derive_seed, digest, seed_source
+from pytest_novelty.digests import canonical_json, derive_seed, digest, opaque_id, seed_source
 from pytest_novelty.judges.base import Judge
-from pytest_novelty.judges.replay import opaque_id
 from pytest_novelty.model import Axes, Idea, Instance, Json, Request, ShownIdea, Suite, Variant
 from pytest_novelty.prompts import Prompt
 from pytest_novelty.protocols import PROTOCOLS
@@ -34,6 +33,10 @@ class Case:
     @property
     def orders(self) -> tuple[str | None, ...]:
         return self.protocol.orders(self.variant.axes.orders)
+
+    @property
+    def planned_calls(self) -> int:
+        return len(self.orders) * self.variant.axes.votes
 
     @property
     def label(self) -> tuple[str, str, str, str]:
@@ -83,15 +86,16 @@ class CallPlanner:
             rendered = digest(canonical_json(messages), 8)
         schema, schema_digest = self._schema(case, prompt)
         opaque = opaque_id(case.suite.name, instance.id)
-        parts = {
+        asked = {
             "judge": digest(f"{judge.name}\x1f{judge.version}", 4),
             "content": _content_digest(case.suite.protocol, ideas, instance.as_of),
-            "prompt": prompt.digest if prompt else "-",
             "schema": schema_digest,
             "settings": digest(canonical_json([dict(axes.params), axes.effort, axes.temperature]), 4),
         }
-        common = " ".join(f"{name}={value}" for name, value in parts.items())
+        common = " ".join(f"{name}={value}" for name, value in asked.items())
         base = f"{_KEY_FORMAT} {common} {rendered} {opaque} {order}"
+        # The template explains a miss, it does not cause one: the key has the messages it renders to.
+        parts = f"{common} prompt={prompt.digest if prompt else '-'}"
         shown_ids = tuple(instance.ideas[position].id for position in positions)
         calls = []
         source = seed_source(self._seed, case.suite.name, instance.id, case.variant.name, order)
@@ -113,7 +117,7 @@ class CallPlanner:
                 axes.params,
             )
             key = digest(f"{base} {sample} {seed}", 16)
-            calls.append(Call(case, request, shown_ids, key, f"{common} seed={seed}", schema))
+            calls.append(Call(case, request, shown_ids, key, f"{parts} seed={seed}", schema))
         return calls
 
     def _schema(self, case: Case, prompt: Prompt | None) -> tuple[dict[str, Json], str]:

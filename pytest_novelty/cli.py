@@ -96,9 +96,8 @@ def _check(path: Path) -> str:
         return f"{prompt.protocol.name} prompt {prompt.name} {prompt.version}"
     suite = load_suite(path)
     check_variants(suite, suite.variants.values())
-    base = suite.path.parent if suite.path.suffix else suite.path
     for name in sorted({variant.axes.prompt for variant in suite.variants.values()}):
-        check_prompt(resolve_prompt(name, base, suite.protocol))
+        check_prompt(resolve_prompt(name, suite.folder, suite.protocol))
     labels = f"labels: {suite.label_kind}" if suite.labelled else "no labels"
     return f"{suite.protocol} suite {suite.name} {suite.version}, {len(suite.instances)} instances, {labels}"
 
@@ -106,6 +105,7 @@ def _check(path: Path) -> str:
 def export_records(store: Path | None, out: Path | None, judge: str | None) -> int:
     """Write every record of a store, one JSON object a line, sorted, ASCII: for --novelty-judge replay:FILE and other tools."""
     from pytest_novelty.digests import canonical_json
+    from pytest_novelty.reports.as_dict import write_atomically
     from pytest_novelty.settings import DEFAULT_STORE
     from pytest_novelty.store import SqliteStore, record_to_dict
 
@@ -119,16 +119,9 @@ def export_records(store: Path | None, out: Path | None, judge: str | None) -> i
             for line in lines:
                 print(line)
             return 0
-        count = 0
-        partial = out.with_name(f".{out.name}.partial")
-        with partial.open("w", encoding="ascii") as file:
-            for line in lines:
-                file.write(f"{line}\n")
-                count += 1
-        partial.replace(out)
-        print(f"{count} records written to {out}")
+        records = list(lines)
+        write_atomically(out, "".join(f"{line}\n" for line in records))
+        print(f"{len(records)} records written to {out}")
         return 0
-    except OSError as error:
-        raise SettingsError(f"cannot be written: {error.strerror}", path=out) from None
     finally:
         opened.close()

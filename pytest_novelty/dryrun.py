@@ -6,10 +6,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from pytest_novelty.calls import CallPlanner, Case
-from pytest_novelty.engine import NOT_REUSED
 from pytest_novelty.plan import Plan
 from pytest_novelty.reports.text import plural, show_usd
-from pytest_novelty.store import MemoryStore, SqliteStore, VerdictStore
+from pytest_novelty.store import NOT_REUSED, MemoryStore, SqliteStore, VerdictStore
 
 _CHARACTERS_A_TOKEN = 4
 """The usual rule of thumb for English; stated wherever an estimate rests on it."""

@@ -16,7 +16,7 @@ import contextvars
 import itertools
 import threading
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -26,13 +26,10 @@ from pytest_novelty.calls import Call
 from pytest_novelty.errors import BudgetReached, NoveltyError, RunError
 from pytest_novelty.judges.base import Judge
 from pytest_novelty.lanes import Item, Lane
-from pytest_novelty.model import ERROR, OK, TIMEOUT, Record
+from pytest_novelty.model import OK, Record
 from pytest_novelty.recording import Recorder
-from pytest_novelty.store import VerdictStore
+from pytest_novelty.store import NOT_REUSED, VerdictStore
 from pytest_novelty.sync_runner import SyncRunner
-
-NOT_REUSED: Final = (ERROR, TIMEOUT)
-"""A call that failed in transport is asked again by the next run; an answer that cannot be read was still an answer."""
 
 _CHUNK: Final = 64
 _AHEAD_INSTANT: Final = 2048
@@ -357,10 +354,6 @@ class Engine:
         self._wake_writer.set()
         self._threads[0].join(timeout_s)
         return problems
-
-    def latencies(self) -> Mapping[str, float | None]:
-        """The running mean of a call's seconds, by judge."""
-        return {name: lane.mean_s for name, lane in self._lanes.items()}
 
 
 def _count_down(ticket: Ticket) -> None:

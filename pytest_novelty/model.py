@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, TypeAlias
 
@@ -43,9 +43,6 @@ BA: Final = "ba"
 
 REFERENCE: Final = "reference"
 """The name of the variant that a suite's defaults describe."""
-
-LABEL_KINDS: Final = ("construction", "reviewers", "experts", "recency", "generator", "survey", "none")
-
 
 # --- suites -------------------------------------------------------------------------------------------------
 
@@ -105,7 +102,6 @@ class Axes:
     params: Mapping[str, Json] = field(default_factory=dict)
     effort: str | None = None
     temperature: float | None = None
-    granularity: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +115,10 @@ class Variant:
 
 @dataclass(frozen=True, slots=True)
 class Suite:
-    """A validated file of instances of one protocol. ``digest`` covers every byte it was loaded from."""
+    """A validated file of instances of one protocol.
+
+    ``digest`` covers every byte it was loaded from; paths inside the suite (its prompts) are relative to ``folder``.
+    """
 
     name: str
     version: str
@@ -129,6 +128,7 @@ class Suite:
     variants: Mapping[str, Variant]
     digest: str
     path: Path
+    folder: Path = Path()
     title: str = ""
     licence: str = ""
     provenance: str = ""
@@ -211,9 +211,6 @@ class Request:
     def related_work(self) -> tuple[Work, ...]:
         """The earlier works of all ideas shown, each once, in the order shown."""
         return tuple(dict.fromkeys(work for idea in self.ideas for work in idea.related_work))
-
-    def with_sample(self, sample: int, seed: int) -> Request:
-        return replace(self, sample=sample, seed=seed)
 
 
 @dataclass(frozen=True, slots=True)
@@ -326,11 +323,15 @@ class Outcome:
         """Every planned vote came back as a valid verdict or, where allowed, as an abstention."""
         return bool(self.votes) and all(vote.status == OK for vote in self.votes)
 
-    def tallies(self) -> dict[str, dict[str, int]]:
-        """Votes per order and label; failures under their status. Orders of one-order protocols are ``"-"``."""
-        counts: dict[str, dict[str, int]] = {}
+    def tallies(self) -> dict[str, dict[str, dict[str, int]]]:
+        """Per order (``-`` where a protocol has none): ``votes`` by label, ``failed`` calls by status.
+
+        Votes are by idea id or ``novel``/``not novel``, with ``tie`` and ``abstained``; ``score`` for a score alone.
+        """
+        counts: dict[str, dict[str, dict[str, int]]] = {}
         for vote in self.votes:
+            order = counts.setdefault(vote.order or "-", {"votes": {}, "failed": {}})
             name = vote.status if vote.status != OK else ABSTAINED if vote.abstained else vote.label or "score"
-            order = counts.setdefault(vote.order or "-", {})
-            order[name] = order.get(name, 0) + 1
+            kind = order["votes" if vote.status == OK else "failed"]
+            kind[name] = kind.get(name, 0) + 1
         return counts

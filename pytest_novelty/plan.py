@@ -101,9 +101,8 @@ class Plan:
 
     def _load_prompt(self, name: str, suite: Suite) -> None:
         if name not in self.prompts:
-            base = suite.path.parent if suite.path.suffix else suite.path
             try:
-                self.prompts[name] = resolve_prompt(name, base, suite.protocol)
+                self.prompts[name] = resolve_prompt(name, suite.folder, suite.protocol)
             except UnknownNameError:
                 self.prompts[name] = resolve_prompt(name, self.settings.base, suite.protocol)
 

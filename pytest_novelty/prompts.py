@@ -39,11 +39,12 @@ class Prompt:
 
     def schema(self, powers: Powers) -> dict[str, Json]:
         """The declared schema, with what this judge may say in the verdict's place (a tie, null)."""
-        key = self.protocol.key
-        verdict = self.protocol.answer_schema(powers)["properties"][key]
-        properties = self.output["properties"]
-        told = {name: value for name, value in properties[key].items() if name in ("title", "description")}
-        return {**self.output, "properties": {**properties, key: {**told, **verdict}}}
+        properties = dict(self.output["properties"])
+        for key, verdict in self.protocol.answer_schema(powers)["properties"].items():
+            if key in (self.protocol.key, self.protocol.score_key) and key in properties:
+                told = {name: value for name, value in properties[key].items() if name in ("title", "description")}
+                properties[key] = {**told, **verdict}
+        return {**self.output, "properties": properties}
 
     def render(
         self, ideas: Sequence[ShownIdea], as_of: str | None, powers: Powers, *, instance: str = ""
@@ -128,9 +129,11 @@ def load_prompt(path: Path) -> Prompt:
         error = UnknownNameError("protocol", value["protocol"], PROTOCOLS)
         raise PromptError(error.message, path=path, line=document.line_of(("protocol",)), hint=error.hint)
     output = value["output"]
-    if protocol.key not in output["required"] or not isinstance(output["properties"].get(protocol.key), dict):
+    carriers = [key for key in (protocol.key, protocol.score_key) if isinstance(output["properties"].get(key), dict)]
+    if not set(carriers) & set(output["required"]):
+        wanted = " or ".join(repr(key) for key in (protocol.key, protocol.score_key) if key)
         raise PromptError(
-            f"output must describe and require {protocol.key!r}, the key of a {protocol.name} verdict",
+            f"output must describe and require {wanted}, the key of a {protocol.name} verdict",
             path=path,
             line=document.line_of(("output",)),
         )

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import platform
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from pytest_novelty.errors import UnknownNameError
+from pytest_novelty.errors import SettingsError, UnknownNameError
 from pytest_novelty.findings import find_degenerate, find_looked_up, find_models
 from pytest_novelty.gates import NOT_ENFORCED, GateResult, judge_gate
 from pytest_novelty.headline import make_headline
@@ -52,13 +51,6 @@ class Calls:
     latency_s: Mapping[str, float] = field(default_factory=dict)
 
 
-@dataclass(frozen=True)
-class Stopped:
-    """Why not all planned cases ran: a short reason, and whether gates are still enforced (a sample is; ``-k`` is not)."""
-
-    reason: str = ""
-
-
 @dataclass
 class Report:
     """The result of a run. ``gates`` decide; ``metrics`` explain; ``outcomes`` are what they rest on."""
@@ -94,8 +86,11 @@ class Report:
         ]
         if len(found) == 1:
             return found[0].estimate
-        places = [f"{row.metric}[{row.variant}] of {row.judge} on {row.suite}" for row in (found or self.metrics)]
-        raise UnknownNameError("estimate" if not found else "single estimate", f"{name}[{variant}]", places)
+        if found:
+            places = ", ".join(f"judge={row.judge!r}, suite={row.suite!r}" for row in found)
+            raise SettingsError(f"{len(found)} estimates of {name}[{variant}] fit", hint=f"Choose one: {places}")
+        known = {f"{row.metric}[{row.variant}]" for row in self.metrics if row.metric == name or row.variant == variant}
+        raise UnknownNameError("estimate", f"{name}[{variant}]", known)
 
     @property
     def passed(self) -> bool:
@@ -170,13 +165,11 @@ def _metric_rows(planned: SuitePlan, views: Mapping[tuple[str, str], View]) -> l
     rows = []
     for (variant, judge), view in sorted(views.items()):
         for metric in metrics_for(suite):
-            estimate = metric.load()(view)
-            assert isinstance(estimate, Estimate)
+            estimate = metric.compute(view)
             rows.append(MetricRow(judge, suite.name, suite.protocol, variant, metric.name, estimate))
         for gate in planned.gates:
             if gate.stratum is not None and gate.variant == variant:
-                estimate = CATALOGUE[gate.metric].load()(view.only(*gate.stratum))
-                assert isinstance(estimate, Estimate)
+                estimate = CATALOGUE[gate.metric].compute(view.only(*gate.stratum))
                 rows.append(
                     MetricRow(judge, suite.name, suite.protocol, variant, gate.metric, estimate, ":".join(gate.stratum))
                 )
@@ -231,7 +224,7 @@ def _count_calls(plan: Plan, outcomes: Sequence[CaseResult]) -> Calls:
     unpriced = sum(use.unpriced for use in uses)
     known = sum(use.cost_usd for use in uses)
     return Calls(
-        planned=sum(len(case.orders) * case.variant.axes.votes for case in plan.cases()),
+        planned=sum(case.planned_calls for case in plan.cases()),
         reused=sum(use.reused for use in uses),
         made=sum(use.made for use in uses),
         retried=sum(use.retries for use in uses),
@@ -263,7 +256,3 @@ def versions() -> dict[str, str]:
 
     names = ("pytest-novelty", "numpy", "scipy", "pytest")
     return {"python": platform.python_version(), **{name: version(name) for name in names}}
-
-
-def count_results(outcomes: Iterable[CaseResult]) -> Counter[str]:
-    return Counter(result.outcome.result for result in outcomes)

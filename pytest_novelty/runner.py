@@ -131,7 +131,7 @@ class Runner:
                 self._next += 1
                 if case.label not in self._tickets:
                     batch.append(case)
-                    wanted -= len(case.orders) * case.variant.axes.votes
+                    wanted -= case.planned_calls
             self._submit(batch)
             room = room - _BATCH
         ticket = self._tickets.get(self._expected[self._next - 1].label) if queued else None
@@ -173,7 +173,7 @@ class Runner:
         each = price if price is not None else sum(known) / len(known) if known else None
         cost = "at an unknown cost" if each is None else f"at about ${each * len(calls):.4f}"
         return MissingVerdictError(
-            f"offline, and {len(calls)} of {len(call.case.orders) * call.case.variant.axes.votes} verdicts of "
+            f"offline, and {len(calls)} of {call.case.planned_calls} verdicts of "
             f"{call.case.judge.name} are not recorded: {cause}",
             instance=call.case.instance.id,
             hint=f"Recording them takes {len(calls)} calls {cost}: run without --novelty-offline",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -109,4 +110,7 @@ def read_report(name: str, value: str, base: Path) -> Path:
         raise SettingsError(f"{name} is {value!r}", hint=f"The suffix chooses the format: {', '.join(REPORT_SUFFIXES)}")
     if path.is_dir():
         raise SettingsError(f"{name} is {value!r}, which is a folder")
+    folder = next(parent for parent in path.parents if parent.exists())
+    if not folder.is_dir() or not os.access(folder, os.W_OK):
+        raise SettingsError(f"{name} is {value!r}, and nothing can be written in {folder}")
     return path

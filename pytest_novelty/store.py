@@ -47,6 +47,10 @@ _QUOTED: Final = ", ".join(f'"{name}"' for name in _COLUMNS)
 _INSERT: Final = f"INSERT OR REPLACE INTO records ({_QUOTED}) VALUES ({', '.join('?' * len(_COLUMNS))})"
 
 
+NOT_REUSED: Final = (ERROR, TIMEOUT)
+"""A call that failed in transport is asked again by the next run; an answer that cannot be read was still an answer."""
+
+
 class VerdictStore(Protocol):
     """Where records are kept: in a file, or for a run that keeps nothing in memory."""
 
@@ -136,6 +140,9 @@ class SqliteStore:
                     raise StoreError(
                         f"has store format {version}, this version reads {_FORMAT}", path=self.path, hint=_ELSEWHERE
                     )
+                held = [row[1] for row in connection.execute("PRAGMA table_info(records)")]
+                if held and held != list(_COLUMNS):
+                    raise StoreError("has other columns than this version writes", path=self.path, hint=_ELSEWHERE)
                 if check and self.path.stat().st_size <= _CHECK_UP_TO_BYTES:
                     found = connection.execute("PRAGMA quick_check(1)").fetchone()[0]
                     if found != "ok":
@@ -211,7 +218,7 @@ class SqliteStore:
         query = (
             "SELECT count(*) FROM records WHERE suite = ? AND judge = ? AND judge_version = ? AND status NOT IN (?, ?)"
         )
-        row = self.row(query, (suite, judge, version, ERROR, TIMEOUT))
+        row = self.row(query, (suite, judge, version, *NOT_REUSED))
         return int(row[0]) if row else 0
 
     def records(self) -> Iterator[Record]:
@@ -284,10 +291,3 @@ def _from_row(row: tuple[Any, ...]) -> Record:
 def record_to_dict(record: Record) -> dict[str, Any]:
     """A record as one line of an export."""
     return asdict(record)
-
-
-def record_from_dict(row: dict[str, Any]) -> Record:
-    values = dict(row)
-    if values.get("retrieved") is not None:
-        values["retrieved"] = tuple(Document(**item) for item in values["retrieved"])
-    return Record(**values)

@@ -120,6 +120,7 @@ def _load_described(path: Path) -> Suite:
         variants=_variants(head, document, protocol.name),
         digest=content.hexdigest(),
         path=path,
+        folder=path.parent,
         title=head.get("title", ""),
         licence=head.get("licence", ""),
         provenance=head.get("provenance", ""),
@@ -283,5 +284,6 @@ def _bare_suite(rows: list[tuple[int | None, Json]], path: Path, name: str, cont
         variants={REFERENCE: Variant(REFERENCE, axes)},
         digest=content,
         path=path,
+        folder=path if path.is_dir() else path.parent,
         title="Unlabelled ideas",
     )

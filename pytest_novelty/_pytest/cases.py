@@ -66,7 +66,7 @@ class NoveltyCase:
             pytest.fail(plain(f"{outcome.result}: {said}. {outcome.reason}"), pytrace=False)
 
     def _describe(self, failures: list[Vote]) -> str:
-        planned = len(self._case.orders) * self._case.variant.axes.votes
+        planned = self._case.planned_calls
         head = f"{len(failures)} of {planned} answers of {self._case.judge.name} are not valid verdicts"
         lines = [head]
         for record in self._failed[:3]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from functools import lru_cache
+from pathlib import Path
 from typing import Final
 
 from pytest_novelty.calls import Case
@@ -40,3 +41,16 @@ def slug(text: str) -> str:
 def gate_id(suite: str, judge: str, gate_slug: str) -> str:
     """The node id of a gate."""
     return f"{VIRTUAL}/{slug(suite)}::gate[{slug(judge)}-{gate_slug}]"
+
+
+def virtual_part(arg: str) -> str | None:
+    """The argument from the virtual name on; None if it names something else.
+
+    pytest shows node ids relative to the folder it was started in, so a pasted id may have ``../`` or a path before it.
+    """
+    path, separator, rest = arg.partition("::")
+    parts = path.replace("\\", "/").split("/")
+    for length in (1, 2):
+        if len(parts) >= length and parts[-length] == VIRTUAL and not Path(path).exists():
+            return "/".join(parts[-length:]) + separator + rest
+    return None

@@ -9,7 +9,7 @@ from __future__ import annotations
 import gc
 import json
 import uuid
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NoReturn
@@ -17,8 +17,9 @@ from typing import TYPE_CHECKING, Any, Final, NoReturn
 import pytest
 
 from pytest_novelty._pytest.cases import letter_of, plain
-from pytest_novelty._pytest.ids import VIRTUAL, case_ids, gate_id, slug
+from pytest_novelty._pytest.ids import VIRTUAL, case_ids, gate_id, slug, virtual_part
 from pytest_novelty._pytest.options import read_settings
+from pytest_novelty._pytest.registration import conftests_read, merge_gates, merge_names
 from pytest_novelty._pytest.slices import cut
 from pytest_novelty.budget import Ledger, SharedLedger
 from pytest_novelty.calls import Case
@@ -50,10 +51,14 @@ _WIRE: Final = pytest.StashKey[str]()
 
 
 class NoveltySession:
-    """What an active run knows. Made in ``pytest_configure``; ``start`` resolves names."""
+    """What an active run knows. Made in ``pytest_configure``; ``start`` resolves names.
 
-    def __init__(self, config: pytest.Config) -> None:
+    ``tick`` is called about once a second while a case is waited for.
+    """
+
+    def __init__(self, config: pytest.Config, tick: Callable[[], None]) -> None:
         self.config = config
+        self._tick = tick
         worker: dict[str, Any] | None = getattr(config, "workerinput", None)
         self.is_worker = worker is not None
         told = (worker or {}).get(ATTRIBUTE) or {}
@@ -93,12 +98,12 @@ class NoveltySession:
         config = self.config
         if getattr(config.option, "dist", "no") == "each":
             raise SettingsError("--dist each would judge every instance once per worker", hint="Use --dist load")
-        extra = _gates(config.hook.pytest_novelty_gates())
+        extra = merge_gates(config.hook.pytest_novelty_gates())
         settings = read_settings(config, extra)
         given, named = self._read_arguments()
         self.only_suites = self.only_suites or not given
-        judges = _merge("judge", config.hook.pytest_novelty_judges())
-        suites = _merge("suite", config.hook.pytest_novelty_suites())
+        judges = merge_names("judge", config.hook.pytest_novelty_judges())
+        suites = merge_names("suite", config.hook.pytest_novelty_suites())
         for name, path in suites.items():
             if not isinstance(path, (str, Path)):
                 raise SettingsError(f"pytest_novelty_suites gives {path!r} for {name!r}", hint="Give a path")
@@ -108,7 +113,7 @@ class NoveltySession:
             judges,
             suites,
             with_suites=self.only_suites or named,
-            also=f"conftests read: {_conftests(config)}",
+            also=f"conftests read: {conftests_read(config)}",
         )
         if named:  # what a pasted gate names is checked here, where an error is one
             for arg in config.args:
@@ -122,7 +127,7 @@ class NoveltySession:
         config = self.config
         if config.args_source is not pytest.Config.ArgsSource.ARGS:
             return False, False
-        virtual = [arg for arg in config.args if _virtual_part(arg) is not None]
+        virtual = [arg for arg in config.args if virtual_part(arg) is not None]
         return len(virtual) < len(config.args), bool(virtual)
 
     @property
@@ -140,7 +145,7 @@ class NoveltySession:
         config.args = list(dict.fromkeys(self._real_argument(arg) for arg in config.args))
 
     def _real_argument(self, arg: str) -> str:
-        virtual = _virtual_part(arg)
+        virtual = virtual_part(arg)
         if virtual is None:
             return arg
         path, separator, rest = virtual.partition("::")
@@ -231,7 +236,7 @@ class NoveltySession:
         problem: NoveltyError | None = None
         try:
             runner = self._get_runner()
-            result = runner.result(case, self.tick)
+            result = runner.result(case, self._tick)
         except NoveltyError as error:
             problem = error
         if problem is not None:  # outside the handler, or pytest would show both exceptions
@@ -250,9 +255,6 @@ class NoveltySession:
         if isinstance(problem, StoreError):
             pytest.exit(f"pytest-novelty: {problem}", returncode=pytest.ExitCode.INTERNAL_ERROR)
         pytest.fail(plain(str(problem)), pytrace=False)
-
-    def tick(self) -> None:
-        """Called about once a second while a case is waited for."""
 
     def _to_text(self, result: CaseResult, case: Case) -> str:
         """The wire form behind a fixed head, whose letter is read without parsing the rest."""
@@ -315,19 +317,20 @@ class NoveltySession:
                 gc.enable()
         return self.report
 
-    def write_reports(self) -> list[str]:
-        """Write the report files. Returns what was written, or went wrong, as sentences."""
+    def write_reports(self) -> bool:
+        """Write the report files, and keep in ``written`` what is to be said of them. False if one could not be written."""
         from pytest_novelty.reports.as_dict import write_json
 
-        said = []
+        complete = True
         for path in self.plan.settings.reports if self.report is not None else ():
             assert self.report is not None
             try:
                 write_json(self.report, path)
-                said.append(f"report written: {path}")
+                self.written.append(f"report written: {path}")
             except NoveltyError as error:
-                said.append(f"ERROR: {error}")
-        return said
+                self.written.append(f"ERROR: {error}")
+                complete = False
+        return complete
 
     def gate_ids(self, report: Report) -> list[str]:
         """One node id a gate result, unique."""
@@ -357,58 +360,6 @@ def attach(item: pytest.Item, report: pytest.TestReport) -> None:
         setattr(report, ATTRIBUTE, text)
 
 
-def _gates(found: Iterable[Any]) -> list[str]:
-    """What the hooks returned, as one list. Raises SettingsError unless each returned a list of texts."""
-    for gates in found:
-        if not isinstance(gates, (list, tuple)) or not all(isinstance(gate, str) for gate in gates):
-            raise SettingsError(
-                f"pytest_novelty_gates returned {gates!r:.80}", hint="Return a list of gate expressions"
-            )
-    return [gate for gates in found for gate in gates]
-
-
-def _virtual_part(arg: str) -> str | None:
-    """The argument from the virtual name on; None if it names something else.
-
-    pytest shows node ids relative to the folder it was started in, so a pasted id may have ``../`` or a path before it.
-    """
-    path, separator, rest = arg.partition("::")
-    parts = path.replace("\\", "/").split("/")
-    for length in (1, 2):
-        if len(parts) >= length and parts[-length] == VIRTUAL and not Path(path).exists():
-            return "/".join(parts[-length:]) + separator + rest
-    return None
-
-
 def _is_skipped(item: pytest.Item) -> bool:
     """Marked so that it may not run: nothing is asked ahead for it."""
     return any(mark.name in ("skip", "skipif", "xfail") for mark in item.iter_markers())
-
-
-def _merge(kind: str, found: Iterable[dict[str, Any]]) -> dict[str, Any]:
-    """The mappings that hooks returned, as one. Raises SettingsError for a name given twice or a wrong return value."""
-    merged: dict[str, Any] = {}
-    for mapping in found:
-        if not hasattr(mapping, "items"):
-            raise SettingsError(
-                f"pytest_novelty_{kind}s returned {type(mapping).__name__}", hint="Return {name: " + kind + "}"
-            )
-        for name, value in mapping.items():
-            if not isinstance(name, str) or not name.strip():
-                raise SettingsError(f"pytest_novelty_{kind}s returned the name {name!r}", hint="Names are texts")
-            if name in merged and merged[name] is not value:
-                raise SettingsError(f"two {kind}s are registered as {name!r}", hint="Rename one of them")
-            merged[name] = value
-    return merged
-
-
-def _conftests(config: pytest.Config) -> str:
-    files = [
-        str(path)
-        for plugin in config.pluginmanager.get_plugins()
-        if (path := getattr(plugin, "__file__", None)) and Path(path).name == "conftest.py"
-    ]
-    return (
-        ", ".join(sorted(files))
-        or "none (one must lie in the rootdir, in a folder named on the command line, or in test*/ below)"
-    )

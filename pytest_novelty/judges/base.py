@@ -37,7 +37,6 @@ class Traits:
         the mean score from which an idea counts as novel (at most which, if the high end is ``"not novel"``).
     may_tie, may_abstain: whether ``winner: "tie"`` and ``novel: null`` / ``winner: null`` are valid answers.
     retrieves, honours_as_of: whether it looks things up, and whether it ignores what appeared after ``request.as_of``.
-    deterministic: the same request always gets the same answer.
     """
 
     version: str = ""
@@ -53,7 +52,6 @@ class Traits:
     may_abstain: bool = False
     retrieves: bool = False
     honours_as_of: bool = False
-    deterministic: bool = False
 
 
 @dataclass(frozen=True)
@@ -209,7 +207,6 @@ _CHECKS: Final[dict[str, Callable[[object], str]]] = {
     "may_abstain": _boolean,
     "retrieves": _boolean,
     "honours_as_of": _boolean,
-    "deterministic": _boolean,
 }
 
 

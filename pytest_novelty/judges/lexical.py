@@ -41,7 +41,6 @@ class Lexical:
     score_range = (0.0, 1.0)
     may_tie = True
     may_abstain = True
-    deterministic = True
 
     def __call__(self, request: Request) -> dict[str, Any]:
         works = request.related_work

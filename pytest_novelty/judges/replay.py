@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
-from pytest_novelty.digests import digest_of
+from pytest_novelty.digests import digest_of, opaque_id
 from pytest_novelty.errors import JudgeError, SuiteError
 from pytest_novelty.jsonl import read_jsonl
 from pytest_novelty.model import OK, Request
@@ -21,7 +21,6 @@ class Replay:
 
     uses_prompt = False
     cost_usd_per_call = 0.0
-    deterministic = True
     may_tie = True
     may_abstain = True
 
@@ -86,11 +85,3 @@ def load_replay(path: Path) -> Replay:
         )
     ((name, version),) = judges
     return Replay(name, f"{version}-{digest_of(sorted(map(repr, answers.items())), 4)}", answers, path)
-
-
-def opaque_id(suite: str, instance: str) -> str:
-    """The ``Request.instance_id`` of an instance: tells a judge nothing, is the same in every run."""
-    return digest_of([suite, instance], _OPAQUE_BYTES)
-
-
-_OPAQUE_BYTES: Final = 8

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Final
+from importlib import import_module
+from typing import TYPE_CHECKING, Final
 
 from pytest_novelty.errors import UnknownNameError
 from pytest_novelty.model import Suite
+
+if TYPE_CHECKING:
+    from pytest_novelty.metrics.view import Estimate, View
 
 SHARE: Final = "share"
 """A share of instances: the n that can decide a gate on it is known beforehand."""
@@ -32,12 +36,11 @@ class Metric:
     function: str
     labelled: bool = False
 
-    def load(self) -> Callable[..., object]:
-        from importlib import import_module
-
+    def compute(self, view: View) -> Estimate:
+        """The estimate for one view."""
         module, name = self.function.split(":")
-        loaded: Callable[..., object] = getattr(import_module(f"pytest_novelty.metrics.{module}"), name)
-        return loaded
+        function: Callable[[View], Estimate] = getattr(import_module(f"pytest_novelty.metrics.{module}"), name)
+        return function(view)
 
 
 _BOTH: Final = ("pointwise", "pairwise")

@@ -47,7 +47,7 @@ def soft_accuracy(view: View) -> Estimate:
     """Like accuracy, a tie earns a half."""
     if why := _no_labels(view):
         return Estimate.undefined(why)
-    values = np.where(view.correct, 1.0, np.where(view.tied, 0.5, 0.0))
+    values = np.where(view.correct, 1.0, np.where(view.earns_half, 0.5, 0.0))
     return mean_in_unit(view, np.where(view.labelled, values, np.nan), support(view))
 
 
@@ -108,8 +108,7 @@ def _refitted(view: View, estimate: Estimate, metric: threshold.Metric) -> Estim
     if not view.cross_fitted or not usable.any() or not _from_scores(view):
         return estimate
     gold = np.array([instance.gold == NOVEL for instance in view.instances], dtype=bool)[usable]
-    clusters = np.arange(len(view)) if view.clusters is None else view.clusters
-    return threshold.widen(estimate, metric, view.mean_scores[usable], gold, clusters[usable], view.seed)
+    return threshold.widen(estimate, metric, view.mean_scores[usable], gold, view.cluster_or_own[usable], view.seed)
 
 
 def _from_scores(view: View) -> bool:
@@ -144,7 +143,7 @@ def tie_rate(view: View) -> Estimate:
     """Share of instances whose outcome is a tie; the note tells the kinds apart."""
     if view.scores_only:
         return Estimate.undefined(SCORES_ONLY_NOTE)
-    tied = np.array([label == TIE for label in view.outcome_labels], dtype=bool)
+    tied = view.tied
     kinds = Counter(kind for kind, is_tie in zip(tie_kinds(view), tied, strict=True) if is_tie)
     note = ", ".join(f"{count} {kind}" for kind, count in sorted(kinds.items()))
     return share(view, tied, np.ones(len(view), dtype=bool), note)
@@ -154,7 +153,7 @@ def declared_tie_rate(view: View) -> Estimate:
     """Share of instances that tie because most votes say so."""
     if not view.traits.may_tie:
         return Estimate.undefined("the judge does not declare ties")
-    tied = np.array([label == TIE for label in view.outcome_labels], dtype=bool)
+    tied = view.tied
     declared = np.array([kind == "declared" for kind in tie_kinds(view)], dtype=bool)
     return share(view, tied & declared, np.ones(len(view), dtype=bool))
 

@@ -21,7 +21,7 @@ class Comparison:
     """``first`` against ``second`` on the ``n`` instances that both judged.
 
     accuracy_difference: share right of first minus second (None without gold labels), with Tango's interval.
-    p, p_holm: exact swap test of that difference, and adjusted over all pairs of judges of the run.
+    p, p_holm: exact swap test of that difference, and adjusted over the pairs of judges on this suite and variant.
     flip_rate: share of instances with different outcome labels.
     vote_shift: root of the excess flip between the two judges' votes: how far their vote probabilities lie apart (RMS).
     needed: about how many instances would decide the difference (80 % power); None if decided or hopeless.

@@ -118,9 +118,18 @@ class View:
 
     @cached_property
     def tied(self) -> BoolArray:
-        """(n,) ties, with failures among them under the policy ``tie``."""
-        tied = np.array([label == TIE for label in self.outcome_labels], dtype=bool)
-        return tied | self.failed if self.failures == "tie" else tied
+        """(n,) the outcome is a tie."""
+        return np.array([label == TIE for label in self.outcome_labels], dtype=bool)
+
+    @cached_property
+    def earns_half(self) -> BoolArray:
+        """(n,) what soft accuracy counts half: ties, and failures under the policy ``tie``."""
+        return self.tied | self.failed if self.failures == "tie" else self.tied
+
+    @cached_property
+    def cluster_or_own(self) -> IntArray:
+        """(n,) the cluster of each instance; its own number where the suite has no clusters."""
+        return np.arange(len(self)) if self.clusters is None else self.clusters
 
     @cached_property
     def scores_only(self) -> bool:
@@ -206,7 +215,7 @@ def label_by_cross_validation(
     if not view.scores_only or not usable.any():
         return list(results)
     gold = np.array([instance.gold == NOVEL for instance in view.instances], dtype=bool)
-    clusters = np.arange(len(view)) if view.clusters is None else view.clusters
+    clusters = view.cluster_or_own
     said = np.zeros(len(view), dtype=bool)
     said[usable] = cross_fitted(view.mean_scores[usable], gold[usable], fold_of(clusters[usable], seed))
     labelled = []

@@ -1,4 +1,4 @@
-"""The seam between the run and a protocol: 60 lines that say everything the rest needs to know of one."""
+"""The seam between the run and a protocol: what the rest needs to know of one, and what their readers share."""
 
 from __future__ import annotations
 
@@ -42,6 +42,10 @@ class Protocol(Interface):
     @property
     def key(self) -> str:
         """The key of an answer that carries the verdict."""
+
+    @property
+    def score_key(self) -> str | None:
+        """The key that may carry a score in the verdict's place; None where the protocol knows no scores."""
 
     def orders(self, choice: str) -> tuple[str | None, ...]:
         """The orders asked, for the axis value ``"both"`` or ``"ab"``; ``(None,)`` where there is no order."""

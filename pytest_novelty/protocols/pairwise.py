@@ -19,6 +19,7 @@ class Pairwise:
     name = "pairwise"
     ideas_per_instance = 2
     key = "winner"
+    score_key = None
 
     def orders(self, choice: str) -> tuple[str | None, ...]:
         return (AB,) if choice == "ab" else (AB, BA)

@@ -19,6 +19,7 @@ class Pointwise:
     name = "pointwise"
     ideas_per_instance = 1
     key = "novel"
+    score_key = "score"
 
     def orders(self, choice: str) -> tuple[str | None, ...]:
         return (None,)

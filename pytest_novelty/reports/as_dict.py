@@ -38,6 +38,11 @@ def report_to_dict(report: Report) -> dict[str, Any]:
                 "threshold": settings.threshold,
                 "budget_usd": settings.budget_usd,
                 "offline": settings.offline,
+                "refresh": settings.refresh,
+                "missing": settings.missing,
+                "concurrency": settings.concurrency,
+                "variants": list(settings.variants),
+                "gates": list(settings.gates),
             },
             "seed": settings.seed,
             "profile": "default",
@@ -83,7 +88,11 @@ def report_to_dict(report: Report) -> dict[str, Any]:
                 "name": result.gate.text,
                 "metric": result.gate.metric,
                 "variant": result.gate.variant,
+                "op": result.gate.op,
                 "threshold": result.gate.threshold,
+                "absolute": result.gate.absolute,
+                "point": result.gate.point or settings.by_point,
+                "stratum": ":".join(result.gate.stratum) if result.gate.stratum else None,
                 "decision": result.decision,
                 "value": result.value,
                 "low": result.low,
@@ -143,8 +152,12 @@ def _comparison(item: Comparison) -> dict[str, Any]:
 
 
 def write_json(report: Report, path: Path) -> None:
-    """Write the report in one step: a reader sees the old file or the new one. Raises SettingsError if it cannot be written."""
-    text = json.dumps(report_to_dict(report), ensure_ascii=True, indent=1, allow_nan=False) + "\n"
+    """Write the report as ASCII JSON. Raises SettingsError if it cannot be written."""
+    write_atomically(path, json.dumps(report_to_dict(report), ensure_ascii=True, indent=1, allow_nan=False) + "\n")
+
+
+def write_atomically(path: Path, text: str) -> None:
+    """Write an ASCII text in one step: a reader sees the old file or the new one. Raises SettingsError."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
@@ -159,4 +172,4 @@ def write_json(report: Report, path: Path) -> None:
             Path(name).unlink(missing_ok=True)
             raise
     except OSError as error:
-        raise SettingsError(f"the report cannot be written: {error.strerror}", path=path) from None
+        raise SettingsError(f"cannot be written: {error.strerror}", path=path) from None

@@ -214,8 +214,9 @@ def _verdicts(report: Report) -> Iterator[Any]:
 def _vote_counts(result: CaseResult) -> dict[str, int]:
     counts: dict[str, int] = {}
     for order in result.outcome.tallies().values():
-        for name, count in order.items():
-            counts[name] = counts.get(name, 0) + count
+        for kind in order.values():
+            for name, count in kind.items():
+                counts[name] = counts.get(name, 0) + count
     return counts
 
 

@@ -1,4 +1,4 @@
-"""Coverage and gate error rates of every interval rule (STATISTICS.md 6).
+"""Coverage and gate error rates of every interval rule (STATISTICS.md 4).
 
 Run `python tests/calibration/coverage.py`. Instances are redrawn in every run. Shares and paired differences
 are enumerated exactly (whatever the mixture of instances, a redrawn 0/1 outcome is Bernoulli), the rest is

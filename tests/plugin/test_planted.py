@@ -200,7 +200,7 @@ def test_following_the_position(judge: _Judge, sign: float) -> None:
 
 
 def test_the_coin() -> None:
-    """STATISTICS.md 6, three votes an order: ties 5/16, right 11/32, soft 1/2, retest 1/2, no excess, no bias."""
+    """STATISTICS.md 4, three votes an order: ties 5/16, right 11/32, soft 1/2, retest 1/2, no excess, no bias."""
     report = _report(planted.coin, "pairwise")
     closed = {
         "tie_rate": 5 / 16, "strict_accuracy": 11 / 32, "soft_accuracy": 1 / 2, "retest_flip_rate": 1 / 2,

@@ -47,10 +47,7 @@ def declare(**attributes: Any) -> Callable[[Request], str]:
     [
         *(("version", bad) for bad in (1, "", "  ", b"1")),
         *(("protocols", bad) for bad in ("pairwse", (), 5, ("pairwise", "x"), (["pairwise"],))),
-        *(
-            (name, "no")
-            for name in ("uses_prompt", "may_tie", "may_abstain", "retrieves", "honours_as_of", "deterministic")
-        ),
+        *((name, "no") for name in ("uses_prompt", "may_tie", "may_abstain", "retrieves", "honours_as_of")),
         *(("max_concurrency", bad) for bad in (0, -1, 1.5, True, "4")),
         *(("timeout_s", bad) for bad in (0, -1, True, "60", math.nan)),
         *(("cost_usd_per_call", bad) for bad in (-0.1, math.inf, math.nan, "free", True)),

@@ -275,7 +275,7 @@ def test_keys_change_with_the_prompt(changed: str, tmp_path: Path, case: Case, p
 
 
 @pytest.mark.parametrize(
-    ("name", "part"), [("judge version", "judge"), ("text", "content"), ("effort", "settings"), ("as_of", "prompt")]
+    ("name", "part"), [("judge version", "judge"), ("text", "content"), ("effort", "settings"), ("as_of", "content")]
 )
 def test_a_miss_names_the_part_that_changed(name: str, part: str, case: Case, plan_calls: Any) -> None:
     before, after = (plan_calls(one)[0].parts for one in (case, CHANGES_THE_ANSWER[name](case)))
@@ -328,6 +328,6 @@ def test_planner_keeps_schemas_of_judges_apart(make_suite: Any, make_case: Any) 
 def test_axes_and_variants_are_all_covered_by_the_keys() -> None:
     """A new axis must be put into the key, or named here as one that changes no answer."""
     in_key = {"prompt", "related_work", "format", "params", "effort", "temperature"}
-    no_answer_of_its_own = {"votes", "orders", "granularity"}
+    no_answer_of_its_own = {"votes", "orders"}
     assert {field.name for field in dataclasses.fields(Axes)} == in_key | no_answer_of_its_own
     assert {field.name for field in dataclasses.fields(Variant)} == {"name", "axes", "changed"}
