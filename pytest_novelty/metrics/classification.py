@@ -1,4 +1,4 @@
-"""Right or wrong: accuracies, F1s, ties, abstentions, answers that are none (DESIGN section 5)."""
+"""Right or wrong: accuracies, F1s, ties, abstentions, answers that are none."""
 
 from __future__ import annotations
 

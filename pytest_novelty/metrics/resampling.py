@@ -20,7 +20,7 @@ IntArray = npt.NDArray[np.int64]
 BoolArray = npt.NDArray[np.bool_]
 CountArray = npt.NDArray[np.uint8]
 
-TOLERANCE = 1e-9  # averaged thirds make equal totals differ by 1e-17 (FORMATS.md 1.13)
+TOLERANCE = 1e-9  # averaged thirds make equal totals differ by 1e-17
 _BLOCK_CELLS = 2**18  # counts a block: 2 MB as float64, so that a block stays in the second-level cache
 _CACHE_BYTES = 2**26  # a count is one byte: 100,000 resamples of 308 instances are 31 MB
 MAX_UNITS = 20_000  # beyond, and with many distinct rows, the normal interval is as good and costs nothing

@@ -1,4 +1,4 @@
-"""``--novelty-threshold cv``: labels for a judge that only scores, by a threshold chosen on other instances (DESIGN 5).
+"""``--novelty-threshold cv``: labels for a judge that only scores, by a threshold chosen on other instances.
 
 Folds are made of whole clusters. The threshold of a fold maximises macro-F1 on the other folds. The choice itself varies from
 sample to sample, so intervals are the hull of two: that of the labels as they are, and a percentile bootstrap that chooses the

@@ -116,7 +116,7 @@ def without_votes(votes: Sequence[Vote]) -> str:
 
 
 def result_of(label: str | None, gold: str | None) -> str:
-    """What an outcome's label is against the gold label (DESIGN section 5)."""
+    """What an outcome's label is against the gold label."""
     if gold is None or label is None:
         return UNLABELLED
     if label in (TIE, ABSTAINED, INCOMPLETE, INVALID):

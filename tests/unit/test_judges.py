@@ -340,7 +340,7 @@ def test_a_replay_file_that_is_not_there(tmp_path: Path) -> None:
         resolve("replay:none.jsonl", tmp_path)
 
 
-# --- chance: the closed forms of REFERENCE_VALUES.md ------------------------------------------------------------
+# --- chance: the closed forms -----------------------------------------------------------------------------------
 
 
 def exact_shares(votes: int) -> dict[str | None, Fraction]:

@@ -1,4 +1,4 @@
-"""What judges really write (PITFALLS.md C), and what must cost linear time."""
+"""What judges really write, and what must cost linear time."""
 
 from __future__ import annotations
 

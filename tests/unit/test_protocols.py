@@ -1,4 +1,4 @@
-"""Reading and aggregating verdicts: the table of FORMATS.md 1.11 with the right behaviour where it names a flaw."""
+"""Reading and aggregating verdicts: the published table of cases, with the right behaviour where it names a flaw."""
 
 from __future__ import annotations
 

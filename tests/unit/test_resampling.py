@@ -113,7 +113,7 @@ def test_bca_of_a_ratio_agrees_with_scipy() -> None:
 
 @pytest.mark.parametrize(("fixed", "low"), [(2, 0.0), (3, 1 / 154), (4, 1 / 154)])
 def test_one_sided_fixes(fixed: int, low: float) -> None:
-    """FORMATS.md 1.13, of 154 instances. The 0.0 recorded there for three fixes is rounding: the difference
+    """A published bootstrap, of 154 instances. The 0.0 recorded there for three fixes is rounding: the difference
     of two float means breaks ties. Given the exact differences scipy agrees with us."""
     change = np.zeros(154)
     change[:fixed] = 1
