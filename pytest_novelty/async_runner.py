@@ -7,6 +7,7 @@ up; a loop that a judge blocks is replaced, and its other calls are sent again.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import contextvars
 import threading
 import time
@@ -60,7 +61,7 @@ class AsyncRunner:
 
     def _running_loop(self) -> asyncio.AbstractEventLoop:
         with self._lock:
-            if self._loop is None:
+            if self._loop is None or (self._loop.is_closed() and not self._foreign):
                 self._loop = asyncio.new_event_loop()
                 self._heard = time.perf_counter()
                 threading.Thread(target=_run_loop, args=(self._loop,), name="novelty-loop", daemon=True).start()
@@ -91,8 +92,10 @@ class AsyncRunner:
             async with asyncio.timeout(lane.judge.traits.timeout_s) as limit:
                 result = await (lane.function(call.request) if answer is None else answer)
             record = self._recorder.answered(call, result, time.perf_counter() - began)
-        except asyncio.CancelledError:
-            return  # given up by stop() or overdue(), which have said what becomes of the call
+        except asyncio.CancelledError as error:
+            if flight.over:
+                return  # given up by stop() or overdue(), which have said what becomes of the call
+            record = self._recorder.failed(call, error, time.perf_counter() - began)
         except TimeoutError as error:
             late = limit.expired()
             record = (
@@ -125,9 +128,8 @@ class AsyncRunner:
                 else:
                     value = stack.enter_context(manager)
         except BaseException as error:
-            lane.broken = JudgeError(
-                f"the judge {lane.judge.name!r} could not be entered: {type(error).__name__}: {error}"
-            )
+            reason = self._recorder.mask(f"{type(error).__name__}: {error}")
+            lane.broken = JudgeError(f"the judge {lane.judge.name!r} could not be entered: {reason}")
         else:
             if callable(value):
                 lane.function = value
@@ -147,9 +149,13 @@ class AsyncRunner:
             self._heard = now
             return []
         late = [flight for flight in flights if now - flight.began > flight.lane.judge.traits.timeout_s + _GRACE_S]
+        ended = loop.is_closed() or not loop.is_running()  # a judge stopped it: nobody will answer these calls
+        if ended and now - self._heard > _BLOCKED_S:
+            late = flights
         blocked = not self._foreign and now - self._heard > _BLOCKED_S and bool(late)
-        if not self._foreign and not loop.is_closed():
-            loop.call_soon_threadsafe(self._hear)
+        if not self._foreign and not ended:
+            with contextlib.suppress(RuntimeError):  # it may end at this very moment
+                loop.call_soon_threadsafe(self._hear)
         if not late:
             return []
         taken = flights if blocked else late

@@ -1,8 +1,8 @@
 """A run's budget: a call's cost is reserved before it is sent and settled by what it really cost.
 
 Reserving, not checking afterwards, is what keeps ``--novelty-budget 5.00`` from becoming 5.40 when 40 calls are in flight. Under
-xdist all workers reserve in one row of the store. Where a judge's cost is unknown, its first five calls measure it: no other
-call of that judge is sent before they are back.
+xdist all workers reserve in one row of the store. Where a judge's cost is unknown, its first five calls measure it, one after the
+other: each but the very first reserves the mean of those before it.
 """
 
 from __future__ import annotations
@@ -30,13 +30,18 @@ class Measured:
 
     @property
     def mean_usd(self) -> float | None:
-        """The projected cost of a call, once enough calls ended; None before, or if none of them told its cost."""
-        return self.usd / self.told if self.ended >= MEASURED_CALLS and self.told else None
+        """The cost of a call as far as it is known: the mean of those that told theirs; None before the first."""
+        return self.usd / self.told if self.told else None
+
+    @property
+    def over(self) -> bool:
+        """Enough calls ended to project the cost of the rest."""
+        return self.ended >= MEASURED_CALLS
 
     @property
     def untold(self) -> bool:
         """Enough calls ended and none told its cost."""
-        return self.ended >= MEASURED_CALLS and not self.told
+        return self.over and not self.told
 
 
 class Ledger(Protocol):
@@ -49,9 +54,10 @@ class Ledger(Protocol):
         """A call ended: what was set aside is freed, what it cost is spent."""
 
     def begin_measuring(self, judge: str) -> bool:
-        """Whether one more call may be sent to measure this judge's cost."""
+        """Whether a call may be sent to measure this judge's cost: none is out, and one more at the mean so far fits."""
 
-    def end_measuring(self, judge: str, cost_usd: float | None) -> None: ...
+    def end_measuring(self, judge: str, cost_usd: float | None, *, counts: bool = True) -> None:
+        """A measuring call ended. One that failed in transport does not count: another is sent in its place."""
 
     def measured(self, judge: str) -> Measured: ...
 
@@ -81,14 +87,19 @@ class MemoryLedger:
     def begin_measuring(self, judge: str) -> bool:
         with self._lock:
             state = self._measured[judge]
-            if state.begun >= MEASURED_CALLS or self._spent + self._reserved >= self._budget:
+            committed = self._spent + self._reserved
+            fits = committed < self._budget and committed + (state.mean_usd or 0.0) <= self._budget + _SLACK
+            if state.begun >= MEASURED_CALLS or state.begun != state.ended or not fits:
                 return False
             state.begun += 1
             return True
 
-    def end_measuring(self, judge: str, cost_usd: float | None) -> None:
+    def end_measuring(self, judge: str, cost_usd: float | None, *, counts: bool = True) -> None:
         with self._lock:
             state = self._measured[judge]
+            if not counts and cost_usd is None:
+                state.begun -= 1
+                return
             state.ended += 1
             state.told += cost_usd is not None
             state.usd += cost_usd or 0.0
@@ -132,13 +143,18 @@ class SharedLedger:
         self._store.update("INSERT OR IGNORE INTO measured VALUES (?, ?, 0, 0, 0, 0)", (self._run, judge))
         return bool(
             self._store.update(
-                "UPDATE measured SET begun = begun + 1 WHERE run = ? AND judge = ? AND begun < ? "
-                "AND (SELECT spent + reserved < budget FROM ledger WHERE ledger.run = measured.run)",
-                (self._run, judge, MEASURED_CALLS),
+                "UPDATE measured SET begun = begun + 1 WHERE run = ? AND judge = ? AND begun < ? AND begun = ended "
+                "AND (SELECT spent + reserved < budget AND spent + reserved + coalesce(usd / nullif(told, 0), 0) <= budget + ? "
+                "FROM ledger WHERE ledger.run = measured.run)",
+                (self._run, judge, MEASURED_CALLS, _SLACK),
             )
         )
 
-    def end_measuring(self, judge: str, cost_usd: float | None) -> None:
+    def end_measuring(self, judge: str, cost_usd: float | None, *, counts: bool = True) -> None:
+        if not counts and cost_usd is None:
+            undo = "UPDATE measured SET begun = begun - 1 WHERE run = ? AND judge = ?"
+            self._store.update(undo, (self._run, judge))
+            return
         self._store.update(
             "UPDATE measured SET ended = ended + 1, told = told + ?, usd = usd + ? WHERE run = ? AND judge = ?",
             (int(cost_usd is not None), cost_usd or 0.0, self._run, judge),

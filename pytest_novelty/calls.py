@@ -46,10 +46,16 @@ class Case:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One vote to be had. ``parts`` names a short digest for each part of the key, so that a miss can be explained."""
+    """One vote to be had. What is recorded of it does not come from the request, which the judge holds.
+
+    ``parts`` names a short digest for each part of the key, so that a miss can be explained.
+    """
 
     case: Case
     request: Request
+    order: str | None
+    sample: int
+    seed: int
     shown_ids: tuple[str, ...]
     key: str
     parts: str
@@ -57,8 +63,8 @@ class Call:
 
     @property
     def place(self) -> str:
-        order = "" if self.request.order is None else f", order {self.request.order}"
-        return f"{self.case.suite.name} {self.case.instance.id}{order}, vote {self.request.sample + 1}"
+        order = "" if self.order is None else f", order {self.order}"
+        return f"{self.case.suite.name} {self.case.instance.id}{order}, vote {self.sample + 1}"
 
 
 class CallPlanner:
@@ -117,7 +123,7 @@ class CallPlanner:
                 axes.params,
             )
             key = digest(f"{base} {sample} {seed}", 16)
-            calls.append(Call(case, request, shown_ids, key, f"{parts} seed={seed}", schema))
+            calls.append(Call(case, request, order, sample, seed, shown_ids, key, f"{parts} seed={seed}", schema))
         return calls
 
     def _schema(self, case: Case, prompt: Prompt | None) -> tuple[dict[str, Json], str]:

@@ -31,6 +31,7 @@ from pytest_novelty.recording import Recorder
 from pytest_novelty.store import NOT_REUSED, VerdictStore
 from pytest_novelty.sync_runner import SyncRunner
 
+BUDGET_IS_REACHED: Final = "the budget is reached"
 _CHUNK: Final = 64
 _AHEAD_INSTANT: Final = 2048
 _TICK_S: Final = 0.05
@@ -90,10 +91,16 @@ class Engine:
         self._lanes = {
             judge.name: Lane(judge, min(concurrency, judge.traits.max_concurrency or concurrency)) for judge in judges
         }
+        if ledger is not None:
+            for lane in self._lanes.values():  # what earlier calls cost is known, and need not be measured again
+                lane.stored_cost_usd = store.means(lane.judge.name, lane.judge.version)[0]
         self._in_flight = 0
         self._numbers = itertools.count()
         self._waiting: dict[str, list[tuple[Ticket, int]]] = {}
         self._failed: NoveltyError | None = None
+        self.made = 0
+        self.cost_usd = 0.0
+        """Calls that ended in this process, and what is known of their cost."""
         self._closed = threading.Event()
         self._written: deque[tuple[list[Item], list[Record]]] = deque()
         self._wake_writer = threading.Event()
@@ -161,7 +168,7 @@ class Engine:
             if not ticket.event.wait(1.0) and tick is not None:
                 tick()
         if ticket.stopped:
-            raise BudgetReached("the budget is reached: the next call would exceed it")
+            raise BudgetReached(f"{BUDGET_IS_REACHED}: the next call would exceed it")
 
     def let_finish(self, ticket: Ticket, seconds: float = 0.25) -> None:
         """Stand aside for a moment while instant judges work off what is queued up to ``ticket``.
@@ -221,7 +228,14 @@ class Engine:
         for lane in to_enter:
             self._async.enter(lane)
         for lane, chunk in started:
-            (self._async if lane.is_async else self._sync).start(lane, chunk)
+            try:
+                (self._async if lane.is_async else self._sync).start(lane, chunk)
+            except RuntimeError as error:  # no thread can be started, no loop runs
+                with self._lock:
+                    self._failed = self._failed or RunError(
+                        f"calls cannot be started: {error}", hint="Lower --novelty-concurrency"
+                    )
+                    self._wake_all()
         return mine
 
     def _next_lane(self) -> Lane | None:
@@ -239,6 +253,8 @@ class Engine:
     def _take_paid(self, lane: Lane, ledger: Ledger) -> list[Item]:
         cost = lane.judge.traits.cost_usd_per_call
         if cost is None:
+            cost = lane.stored_cost_usd
+        if cost is None:
             measured = ledger.measured(lane.judge.name)
             if measured.untold:
                 lane.broken = RunError(
@@ -246,7 +262,8 @@ class Engine:
                     hint="Declare cost_usd_per_call on the judge, or return cost_usd with each answer",
                 )
                 return []
-            cost = measured.mean_usd
+            cost = measured.mean_usd if measured.over else None
+        cost = None if cost is None else lane.price_usd(cost)
         granted = ledger.begin_measuring(lane.judge.name) if cost is None else ledger.reserve(cost)
         if granted:
             item = lane.queue.popleft()
@@ -283,9 +300,11 @@ class Engine:
         self, lane: Lane, items: list[Item], records: list[Record], seconds: float, worker: object = None
     ) -> tuple[Lane, list[Item]] | None:
         """Calls of one chunk ended. Returns a worker's next chunk."""
-        if self._ledger is not None:
+        if self._ledger is not None and not self._closed.is_set():
             for item, record in zip(items, records, strict=True):
                 _settle(self._ledger, lane, item, record)
+        self.made += len(items)
+        self.cost_usd += sum(record.cost_usd or 0.0 for record in records)
         self._written.append((items, records))
         with self._lock:
             self._in_flight -= 1
@@ -318,16 +337,19 @@ class Engine:
             failed = error if isinstance(error, NoveltyError) else RunError(f"records could not be kept: {error!r}")
             with self._lock:
                 self._failed = self._failed or failed
-                for waiting in self._waiting.values():
-                    for ticket, _ in waiting:
-                        if ticket.event is not None:
-                            ticket.event.set()
+                self._wake_all()
             return
         with self._lock:
             for item, record in batch:
                 for ticket, index in self._waiting.pop(item.call.key, ()):
                     ticket.records[index] = record
                     _count_down(ticket)
+
+    def _wake_all(self) -> None:
+        for waiting in self._waiting.values():
+            for ticket, _ in waiting:
+                if ticket.event is not None:
+                    ticket.event.set()
 
     def _watch(self) -> None:
         while not self._closed.wait(_TICK_S):
@@ -363,9 +385,9 @@ def _count_down(ticket: Ticket) -> None:
 
 
 def _settle(ledger: Ledger, lane: Lane, item: Item, record: Record) -> None:
+    if record.cost_usd is not None:
+        lane.recent_usd.append(record.cost_usd)
     if item.measures:
-        ledger.end_measuring(
-            lane.judge.name, record.cost_usd if record.status == OK or record.cost_usd is not None else None
-        )
+        ledger.end_measuring(lane.judge.name, record.cost_usd, counts=record.status == OK)
     elif item.reserved_usd is not None:
         ledger.settle(item.reserved_usd, item.reserved_usd if record.cost_usd is None else record.cost_usd)

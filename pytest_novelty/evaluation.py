@@ -109,11 +109,11 @@ def _make_request(given: Mapping[str, Any]) -> tuple[Plan, VerdictStore, Ledger 
     settings = Settings(
         judges=tuple(specs),
         base=Path.cwd(),
-        variants=tuple(given["variants"] or ()),
+        variants=_texts(given["variants"] or ()),
         votes=None if given["votes"] is None else read_count("votes", given["votes"], 1, 100),
         orders=None if given["orders"] is None else read_choice("orders", given["orders"], ("both", "ab")),
         concurrency=read_count("concurrency", given["concurrency"]),
-        gates=tuple(given["gates"]),
+        gates=_texts(given["gates"]),
         decide=read_choice("decide", given["decide"], ("interval", "point")),
         failures=read_choice("failures", given["failures"], ("wrong", "drop", "tie")),
         sample=None if given["sample"] is None else read_count("sample", given["sample"]),
@@ -132,6 +132,10 @@ def _make_request(given: Mapping[str, Any]) -> tuple[Plan, VerdictStore, Ledger 
     store, owned = _open_store(given["store"])
     ledger = None if settings.budget_usd is None else MemoryLedger(settings.budget_usd)
     return plan, store, ledger, owned
+
+
+def _texts(value: str | Iterable[str]) -> tuple[str, ...]:
+    return (value,) if isinstance(value, str) else tuple(value)
 
 
 def _open_store(store: str | Path | VerdictStore | None) -> tuple[VerdictStore, bool]:

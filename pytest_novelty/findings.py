@@ -12,7 +12,9 @@ from pytest_novelty.outcomes import CaseResult
 
 _NEARLY_ALL: Final = 0.95
 _ENOUGH: Final = 10
-"""Votes or scores from which "nearly all" means anything."""
+"""Instances (and votes) from which "nearly all" means anything; votes on one instance are not independent."""
+_ENOUGH_PAIRS: Final = 5
+"""Pairs: each is shown in both orders, so that one pair already contradicts a judge that follows the position."""
 
 Views = Mapping[tuple[str, str, str], View]
 
@@ -22,10 +24,12 @@ def find_degenerate(views: Views) -> list[str]:
     found = []
     for (suite, variant, judge), view in sorted(views.items()):
         place = f"{judge} on {suite}" + ("" if variant == "reference" else f", variant {variant}")
+        if len(view) < (_ENOUGH if view.suite.protocol == "pointwise" else _ENOUGH_PAIRS):
+            continue
         if sentence := _one_answer(view):
             found.append(f"degenerate: {place} {sentence}")
         scores = Counter(score for row in view.vote_scores for score in row)
-        if scores.total() >= _ENOUGH:
+        if scores:
             score, count = scores.most_common(1)[0]
             if count >= _NEARLY_ALL * scores.total():
                 found.append(f"degenerate: {place} gives the score {score:g} to {count} of {scores.total()} votes")
@@ -47,6 +51,26 @@ def _one_answer(view: View) -> str:
         if total >= _ENOUGH and count >= _NEARLY_ALL * total and not one_sided_gold:
             return f"says {name} to nearly everything: {count} of {total} votes"
     return ""
+
+
+def find_unanswered(views: Views) -> list[str]:
+    """Judges that gave hardly a valid verdict, with the kind of failure they gave instead."""
+    found = []
+    for (suite, variant, judge), view in sorted(views.items()):
+        kinds: Counter[str] = Counter()
+        for result in view.results:
+            kinds.update(result.kinds)
+        votes = sum(len(result.outcome.votes) for result in view.results)
+        if votes >= _ENOUGH and kinds.total() >= 0.9 * votes:
+            kind, count = kinds.most_common(1)[0]
+            place = f"{judge} on {suite}" + ("" if variant == "reference" else f", variant {variant}")
+            hint = (
+                "; does it judge this protocol? A judge that does not declares protocols"
+                if kind == "missing key"
+                else ""
+            )
+            found.append(f"{place} gave hardly a valid verdict: {count} of {votes} answers failed as {kind!r}{hint}")
+    return found
 
 
 def find_looked_up(views: Views) -> list[str]:

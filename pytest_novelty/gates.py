@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from pytest_novelty.errors import GateSyntaxError, NoveltyError, SuiteError, UnknownNameError
-from pytest_novelty.metrics.catalogue import CATALOGUE, QUANTITY, SHARE, SIGNED, get_metric
+from pytest_novelty.metrics.catalogue import CATALOGUE, QUANTITY, SHARE, SIGNED, UNIT, get_metric
 from pytest_novelty.model import REFERENCE, Suite
 
 if TYPE_CHECKING:
@@ -22,6 +22,9 @@ INCONCLUSIVE: Final = "inconclusive"
 NOT_ENFORCED: Final = "not enforced"
 
 _TOLERANCE: Final = 1e-12
+_ENOUGH_TO_SAY_CLOSE: Final = 30
+"""Below, a wide interval says that the sample is small, not that the value is near the threshold."""
+_RANGES: Final = {SHARE: (0.0, 1.0), UNIT: (0.0, 1.0), SIGNED: (-1.0, 1.0)}
 _GATE: Final = re.compile(
     r"\s*(?P<abs>abs\s*\(\s*)?(?P<metric>[A-Za-z_][A-Za-z0-9_]*)\s*(?:\[(?P<inner>[^\]]*)\]\s*)?(?P<close>\)\s*)?"
     r"(?:\[(?P<outer>[^\]]*)\]\s*)?(?P<at>(?:@[^@<>=]+)*)(?P<op><=|>=|<|>)\s*(?P<threshold>\S+)\s*\Z"
@@ -73,6 +76,12 @@ def parse_gate(text: str) -> Gate:
     if not math.isfinite(threshold):
         raise GateSyntaxError(
             f"the threshold {match['threshold']!r} of the gate {text!r} is not a number", hint=_GRAMMAR
+        )
+    low, high = _RANGES.get(CATALOGUE[match["metric"]].kind, (-math.inf, math.inf))
+    if not low <= threshold <= high:
+        raise GateSyntaxError(
+            f"the gate {text!r} can never be decided: {match['metric']} runs from {low:g} to {high:g}",
+            hint="Write a share as 0.80, not as 80",
         )
     variant = (match["inner"] or match["outer"] or REFERENCE).strip()
     stratum: tuple[str, str] | None = None
@@ -234,7 +243,7 @@ def more_needed(gate: Gate, estimate: Estimate) -> str:
     else:  # an F1, a reliability: take the standard deviation from the interval's width
         sd = (estimate.high - estimate.low) / 3.92 * math.sqrt(estimate.n)
         needed = planned_n_mean(sd, value, gate.threshold)
-    if needed is None or needed > 10 * estimate.n:
+    if needed is None or (needed > 10 * estimate.n and estimate.n >= _ENOUGH_TO_SAY_CLOSE):
         return "too close to call"
     return f"about {max(needed, estimate.n + 1)} instances would decide"
 
@@ -251,21 +260,46 @@ def _design_effect(estimate: Estimate) -> float:
 
 
 def cannot_pass(gate: Gate, n: int, clusters: int | None, *, by_point: bool = False) -> str | None:
-    """Why no outcome of ``n`` instances could pass the gate; None if one could."""
-    from pytest_novelty.metrics.planning import can_pass_share, smallest_deciding_n
-
+    """Why no outcome of ``n`` instances could pass the gate; None if one could, or if that cannot be told beforehand."""
     kind = CATALOGUE[gate.metric].kind
-    if kind == QUANTITY or gate.point or by_point:
+    if kind == QUANTITY or gate.point or by_point or gate.metric == "reliability":
         return None
     if kind == SIGNED and not (gate.absolute or gate.upper):
         return None
-    direction: Direction = "<=" if gate.upper else ">="
-    if not 0 <= gate.threshold <= 1 or can_pass_share(direction, gate.threshold, n, clusters):
-        return None
     units = f"{n} instances" if clusters is None else f"{n} instances in {clusters} clusters"
-    needed = smallest_deciding_n(gate.threshold, direction)
+    if _could_pass(gate, kind, n, clusters):
+        return None
     best = "without a single event" if gate.upper else "with every instance right"
-    wanted = "no number of instances can; use @point" if needed is None else f"it takes {needed}"
-    if clusters is not None and needed is not None:
-        wanted = f"it takes about {needed} clusters"
-    return f"{gate.text}: {units} cannot pass it even {best}; {wanted}"
+    return f"{gate.text}: {units} cannot pass it even {best}; {_needed_to_pass(gate, kind, clusters)}"
+
+
+def _could_pass(gate: Gate, kind: str, n: int, clusters: int | None) -> bool:
+    """Whether the interval of the most favourable outcome lies on the right side."""
+    from pytest_novelty.metrics.intervals import few_cluster_factor, wilson
+    from pytest_novelty.metrics.planning import can_pass_share
+
+    direction: Direction = "<=" if gate.upper else ">="
+    if kind == SIGNED:  # its widened interval counts clusters as they are
+        return can_pass_share(direction, gate.threshold, n if clusters is None else clusters)
+    if kind == SHARE:
+        return can_pass_share(direction, gate.threshold, n, clusters)
+    if clusters is not None and clusters < 2:
+        return False
+    size = n if clusters is None else min(n, clusters) * few_cluster_factor(clusters, 0.95)
+    best = wilson(0.0 if gate.upper else 1.0, size)
+    return best is not None and _holds(gate, best.high if gate.upper else best.low)
+
+
+def _needed_to_pass(gate: Gate, kind: str, clusters: int | None) -> str:
+    """How many instances (clusters) the most favourable outcome would need: doubled until it passes, then halved back."""
+    high = 2
+    while not _could_pass(gate, kind, high, None if clusters is None else high):
+        high *= 2
+        if high > 10**6:
+            return "no number of instances can; use @point"
+    low = high // 2
+    while high - low > 1:
+        middle = (low + high) // 2
+        passes = _could_pass(gate, kind, middle, None if clusters is None else middle)
+        low, high = (low, middle) if passes else (middle, high)
+    return f"it takes {high}" if clusters is None else f"it takes {high} clusters"

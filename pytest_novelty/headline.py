@@ -40,9 +40,14 @@ def coin_accuracy(suite: Suite, votes: int, orders: str) -> float:
 
 
 def make_headline(report: Report) -> str:
-    """One clause a judge and suite, then what the labels are and what was not measured."""
+    """One sentence a judge and suite, then what the labels are and what was not measured."""
+    return " ".join(headline_sentences(report))
+
+
+def headline_sentences(report: Report) -> list[str]:
+    """The headline's sentences, for a medium that has lines."""
     if not report.outcomes:
-        return "Nothing was judged."
+        return ["Nothing was judged."]
     clauses = []
     for judge in report.plan.judges:
         for planned in report.plan.suites.values():
@@ -51,8 +56,14 @@ def make_headline(report: Report) -> str:
     kinds = sorted({planned.suite.label_kind for planned in report.plan.suites.values() if planned.suite.labelled})
     labels = f" Labels: {', '.join(kinds)}." if kinds else ""
     own = any(not planned.suite.labelled or _is_users(planned.suite) for planned in report.plan.suites.values())
-    unmeasured = ["grounding", *([] if own else ["your own ideas"]), *([] if kinds else ["accuracy"])]
-    return f"{' '.join(clauses)}{labels} Not measured: {', '.join(unmeasured)}."
+    one_order = any(
+        planned.suite.protocol == "pairwise" and variant.axes.orders == "ab"
+        for planned in report.plan.suites.values()
+        for variant in planned.variants
+    )
+    unmeasured = ["grounding", "the pull of the order" if one_order else "", "" if own else "your own ideas"]
+    unmeasured = [name for name in (*unmeasured, "" if kinds else "accuracy") if name]
+    return [*clauses, f"{labels} Not measured: {', '.join(unmeasured)}.".strip()]
 
 
 def _is_users(suite: Suite) -> bool:
@@ -73,11 +84,12 @@ def _clause(report: Report, judge: str, version: str, planned: SuitePlan) -> str
     ran = sum(
         (result.judge, result.suite, result.variant) == (judge, suite.name, REFERENCE) for result in report.outcomes
     )
+    policy = {"drop": ", failures dropped", "tie": ", failures as ties"}.get(report.plan.settings.failures, "")
     sampled = f" (a sample of {len(suite.instances)})" if planned.sampled else ""
     name = f"{judge} {version[:12]}".strip()
     if accuracy is not None and accuracy.value is not None:
         beside = _beside(report, judge, planned)
-        parts = [f"{name} is right on {with_interval(accuracy)} of {accuracy.n} {noun}{sampled}{beside}"]
+        parts = [f"{name} is right on {with_interval(accuracy)} of {accuracy.n} {noun}{sampled}{beside}{policy}"]
     else:
         parts = [f"{name} judged {ran} {noun if ran != 1 else noun[:-1]}{sampled} of {suite.name}"]
         if suite.labelled and accuracy is not None and accuracy.note:
@@ -110,10 +122,15 @@ def _noise(estimates: dict[str, Estimate]) -> str:
 
 
 def _order(estimates: dict[str, Estimate]) -> str:
-    order = estimates.get("order_inconsistency")
+    """How many verdicts turn with the order, and whether that is more than the judge's own noise would turn."""
+    order, excess = estimates.get("order_inconsistency"), estimates.get("excess_order_flip")
     if order is None or order.value is None:
         return ""
-    return f"{percent(order.value)} % depend on order"
+    text = f"{percent(order.value)} % turn with the order"
+    if order.value and excess is not None and excess.value is not None and not excess.low:
+        text += ", as its own noise would"
+    accuracy = estimates.get("strict_accuracy")
+    return text if accuracy is None or accuracy.n <= order.n else f"{text} (n = {order.n})"
 
 
 def _invalid(estimates: dict[str, Estimate]) -> str:

@@ -34,6 +34,8 @@ class Lane:
     queue: deque[Item] = field(default_factory=deque)
     in_flight: int = 0
     mean_s: float | None = None
+    stored_cost_usd: float | None = None
+    recent_usd: deque[float] = field(default_factory=lambda: deque(maxlen=5))
     entering: bool = False
     entered: bool = False
     denied: bool = False
@@ -58,8 +60,16 @@ class Lane:
 
     @property
     def instant(self) -> bool:
-        """A sync judge that computes and does not wait: one thread with long chunks serves it best (one GIL)."""
-        return not self.is_async and self.mean_s is not None and self.mean_s < _INSTANT_S
+        """A free sync judge that computes and does not wait: one thread with long chunks serves it best (one GIL).
+
+        Not a paid one: its calls go singly, so that each is kept as soon as it has ended.
+        """
+        is_free = self.judge.traits.cost_usd_per_call == 0.0
+        return is_free and not self.is_async and self.mean_s is not None and self.mean_s < _INSTANT_S
+
+    def price_usd(self, base: float) -> float:
+        """What to set aside for a call: the price as it was known, or the latest calls' if those cost more."""
+        return max(base, sum(self.recent_usd) / len(self.recent_usd)) if self.recent_usd else base
 
     def note_latency(self, seconds: float) -> None:
         self.mean_s = seconds if self.mean_s is None else 0.8 * self.mean_s + 0.2 * seconds

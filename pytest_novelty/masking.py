@@ -23,7 +23,8 @@ def make_mask(environment: Mapping[str, str] | None = None) -> Callable[[str], s
         for name, value in source.items()
         if _NAMED_LIKE_A_SECRET.search(name) and len(value) >= _MIN_LENGTH and not os.path.exists(value)  # noqa: PTH110 - may hold what Path refuses
     }
-    spellings = {spelling for value in values for spelling in (value, json.dumps(value)[1:-1])}
+    once = {json.dumps(value)[1:-1] for value in values}  # as in a JSON text, and as in a JSON text inside one
+    spellings = {*values, *once, *(json.dumps(value)[1:-1] for value in once)}
     if not spellings:
         return lambda text: text
     pattern = re.compile("|".join(sorted(map(re.escape, spellings), key=len, reverse=True)))

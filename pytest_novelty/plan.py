@@ -84,7 +84,8 @@ class Plan:
 
         A mark's variants must all exist; those of the options choose from each suite what it has.
         """
-        wanted = self.settings.variants if named is None else tuple(named)
+        gated = [parse_gate(text).variant for text in self.settings.gates]
+        wanted = (*self.settings.variants, *gated) if named is None else tuple(named)
         names = set(suite.variants) if "all" in wanted else {REFERENCE, *wanted}
         for name in sorted(names - set(suite.variants)):
             if named is not None:

@@ -31,6 +31,8 @@ def pytest_configure(config: pytest.Config) -> None:
         "markers",
         "novelty(suite, variants=None): judge this suite in this test, once per instance (needs novelty_case)",
     )
+    if not is_active(config) and any(str(arg).startswith("--novelty-") for arg in config.invocation_params.args):
+        raise pytest.UsageError("pytest-novelty: --novelty options do nothing without --novelty-judge=NAME")
     if is_active(config):
         from pytest_novelty._pytest.hooks import ActiveHooks
 

@@ -20,7 +20,7 @@ class Recorder:
     """Makes the record of a call. Safe to use from any thread."""
 
     def __init__(self, stuck_hint: str = "") -> None:
-        self._mask = make_mask()
+        self.mask = make_mask()
         self._stuck_hint = stuck_hint
         self._second = 0
         self._created = ""
@@ -29,7 +29,7 @@ class Recorder:
         """The judge returned ``answer`` after ``latency_s`` seconds. Never raises."""
         try:
             reading = read_answer(answer, call.case.protocol, call.case.judge.traits, call.schema)
-            masked = self._mask(reading.raw)
+            masked = self.mask(reading.raw)
             if masked != reading.raw:  # read what is kept, so that no part of the record has the secret
                 reading = read_raw(masked, call.case.protocol, call.case.judge.traits, call.schema)
         except Exception as error:  # an answer may be any object, with any __eq__ or __repr__
@@ -52,6 +52,8 @@ class Recorder:
 
     def reread(self, call: Call, stored: Record) -> Record:
         """A stored answer, read again under the present rules and declarations."""
+        if stored.status != OK and stored.raw.startswith("["):  # an answer that could not even be kept as it was
+            return stored
         reading = read_raw(stored.raw, call.case.protocol, call.case.judge.traits, call.schema)
         fresh = self._record(call, reading, stored.latency_s)
         return replace(
@@ -59,7 +61,7 @@ class Recorder:
         )
 
     def _record(self, call: Call, reading: Reading, latency_s: float) -> Record:
-        request, case, verdict, extras, mask = call.request, call.case, reading.verdict, reading.extras, self._mask
+        case, verdict, extras, mask = call.case, reading.verdict, reading.extras, self.mask
         status, kind, message, label, score, abstained, reason = OK, "", mask(extras.note), None, None, False, ""
         if isinstance(verdict, Failure):
             status, kind, message = verdict.status, verdict.kind, mask(verdict.message)[:_MAX_MESSAGE]
@@ -74,9 +76,9 @@ class Recorder:
             case.suite.name,
             case.variant.name,
             case.instance.id,
-            request.order,
-            request.sample,
-            request.seed,
+            call.order,
+            call.sample,
+            call.seed,
             status,
             kind,
             message,
@@ -98,7 +100,7 @@ class Recorder:
 
     def _empty(self, call: Call, status: str, kind: str, message: str, latency_s: float) -> Record:
         reading = Reading("", Failure(status, kind, message))
-        return replace(self._record(call, reading, latency_s), cost_usd=None)
+        return self._record(call, reading, latency_s)
 
     def _now(self) -> str:
         second = int(time.time())

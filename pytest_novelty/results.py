@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from pytest_novelty.errors import SettingsError, UnknownNameError
-from pytest_novelty.findings import find_degenerate, find_looked_up, find_models
+from pytest_novelty.findings import find_degenerate, find_looked_up, find_models, find_unanswered
 from pytest_novelty.gates import NOT_ENFORCED, GateResult, judge_gate
 from pytest_novelty.headline import make_headline
 from pytest_novelty.metrics.catalogue import CATALOGUE, get_metric, metrics_for
@@ -153,7 +153,7 @@ def make_report(
             ]
             comparisons += compare_all(pairs, variant.name)
     calls = _count_calls(plan, outcomes)
-    findings = [*find_degenerate(views), *find_looked_up(views), *find_models(outcomes)]
+    findings = [*find_unanswered(views), *find_degenerate(views), *find_looked_up(views), *find_models(outcomes)]
     baselines = _baselines(plan, views)
     report = Report(plan, rows, gates, comparisons, outcomes, calls, findings, "", baselines, list(notes))
     report.headline = make_headline(report)

@@ -18,6 +18,7 @@ from pytest_novelty.store import VerdictStore
 
 Label = tuple[str, str, str, str]
 
+IS_UNRECORDED: Final = "are not recorded"
 _BATCH: Final = 256
 """Calls that are queued together: one look into the store for all of them."""
 
@@ -102,6 +103,11 @@ class Runner:
     def budget_reached(self) -> bool:
         return self._engine.budget_reached
 
+    @property
+    def made(self) -> tuple[int, float]:
+        """(calls that ended in this process, what is known of their cost in USD)."""
+        return self._engine.made, self._engine.cost_usd
+
     def close(self) -> list[str]:
         """Commit what is finished, leave the judges. Returns problems met on the way."""
         return self._engine.close()
@@ -154,8 +160,7 @@ class Runner:
         same = [
             record
             for record in stored
-            if (record.variant, record.order, record.sample)
-            == (call.request.variant, call.request.order, call.request.sample)
+            if (record.variant, record.order, record.sample) == (call.case.variant.name, call.order, call.sample)
         ]
         if same:
             changed = min((changed_parts(call.parts, record.parts) for record in same), key=len)
@@ -174,7 +179,7 @@ class Runner:
         cost = "at an unknown cost" if each is None else f"at about ${each * len(calls):.4f}"
         return MissingVerdictError(
             f"offline, and {len(calls)} of {call.case.planned_calls} verdicts of "
-            f"{call.case.judge.name} are not recorded: {cause}",
+            f"{call.case.judge.name} {IS_UNRECORDED}: {cause}",
             instance=call.case.instance.id,
             hint=f"Recording them takes {len(calls)} calls {cost}: run without --novelty-offline",
         )

@@ -221,16 +221,25 @@ class SqliteStore:
         row = self.row(query, (suite, judge, version, *NOT_REUSED))
         return int(row[0]) if row else 0
 
+    def count_older(self, suite: str, judge: str, version: str) -> int:
+        """Records of other versions of a judge on one suite."""
+        query = "SELECT count(*) FROM records WHERE suite = ? AND judge = ? AND judge_version != ?"
+        row = self.row(query, (suite, judge, version))
+        return int(row[0]) if row else 0
+
     def records(self) -> Iterator[Record]:
         """All records, sorted so that two exports of equal content are equal files."""
         query = f'SELECT {_QUOTED} FROM records ORDER BY suite, instance, judge, judge_version, variant, "order", sample, key'
-        with self._read_lock:
-            try:
-                cursor = self._reader.execute(query)
-                while rows := cursor.fetchmany(1000):
-                    yield from map(_from_row, rows)
-            except sqlite3.DatabaseError as error:
-                raise StoreError(f"cannot be read: {error}", path=self.path, hint=_KEEP) from None
+        # A connection of its own: a reader who stops half-way must not keep the store's lock.
+        own = sqlite3.connect(self.path, timeout=_TIMEOUT_S, isolation_level=None)
+        try:
+            cursor = own.execute(query)
+            while rows := cursor.fetchmany(1000):
+                yield from map(_from_row, rows)
+        except sqlite3.DatabaseError as error:
+            raise StoreError(f"cannot be read: {error}", path=self.path, hint=_KEEP) from None
+        finally:
+            own.close()
 
     def close(self) -> None:
         with self._lock, self._read_lock:

@@ -13,7 +13,9 @@ from pytest_novelty._pytest.gate_reports import emit_gates
 from pytest_novelty._pytest.ids import VIRTUAL, case_ids
 from pytest_novelty._pytest.marks import suites_of
 from pytest_novelty._pytest.session import ATTRIBUTE, MODULE, NoveltySession, attach, group_cases
+from pytest_novelty.engine import BUDGET_IS_REACHED
 from pytest_novelty.errors import NoveltyError
+from pytest_novelty.runner import IS_UNRECORDED
 
 _PROGRESS_EVERY_S: Final = 20.0
 
@@ -40,6 +42,7 @@ class ActiveHooks:
         self._counted = 0
         self._deselected = False
         self._nodes = 0
+        self._incomplete = False
         self._last_line = time.monotonic()
         self._interrupted = False
 
@@ -117,6 +120,9 @@ class ActiveHooks:
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         if self.session.is_worker:
             return
+        if report.skipped and isinstance(report.longrepr, tuple):
+            self.session.unpaid += BUDGET_IS_REACHED in report.longrepr[2]
+            self.session.unrecorded += IS_UNRECORDED in report.longrepr[2]
         text = getattr(report, ATTRIBUTE, None)
         if isinstance(text, str) and report.when == "call":
             report.novelty_letter = self.session.receive(text)  # type: ignore[attr-defined]
@@ -149,18 +155,33 @@ class ActiveHooks:
             return
         self.session.close()
         if not self.session.received:
+            if self.session.unpaid or self.session.unrecorded:  # nothing was found out, so nothing passed
+                self._incomplete = True
+                self.session.conclude(unenforced)
+                self.session.write_reports()
             return
         self.session.conclude(unenforced or ("deselected" if self._deselected else ""))
         if not self.session.write_reports():
-            session.testsfailed += 1  # a report that CI waits for is missing: not a success
+            self._incomplete = True  # a report that CI waits for is missing
         if not self._interrupted:
             emit_gates(self.session)
 
     def pytest_deselected(self, items: Sequence[pytest.Item]) -> None:
         self._deselected = self._deselected or bool(items)
 
-    def pytest_sessionfinish(self) -> None:
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_testnodedown(self, node: Any) -> None:
+        made, cost_usd = getattr(node, "workeroutput", {}).get(ATTRIBUTE, (0, 0.0))
+        self.session.made += made
+        self.session.cost_usd += cost_usd
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_sessionfinish(self, session: pytest.Session) -> None:
         self.session.close()
+        if self.session.is_worker:
+            self.config.workeroutput[ATTRIBUTE] = (self.session.made, self.session.cost_usd)  # type: ignore[attr-defined]
+        if self._incomplete and session.exitstatus == pytest.ExitCode.OK:
+            session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
         from pytest_novelty._pytest.output import write_summary
@@ -204,7 +225,9 @@ class ActiveHooks:
         return SliceScheduling(config, log, self._groups)
 
     def _slices(self) -> bool:
-        return self.session.only_suites and self.config.getoption("dist", "no") == "load"
+        """Our scheduler serves: only suites run, --dist load, and nothing is to be saved by stopping early (-x)."""
+        is_load = self.config.getoption("dist", "no") == "load"
+        return self.session.only_suites and is_load and not self.config.getoption("maxfail", 0)
 
     def _groups(self, collection: Sequence[str]) -> list[Hashable]:
         """The instance of every collected id; ids are made from the plan, which workers and controller share."""

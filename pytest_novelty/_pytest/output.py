@@ -14,28 +14,35 @@ def header_lines(session: NoveltySession) -> list[str]:
     """What is about to run."""
     from pytest_novelty.reports.announcement import announce
 
-    lines = announce(session.plan, _stored_counts(session))
+    lines = announce(session.plan, *_stored_counts(session))
     dist = session.config.getoption("dist", "no")
     if dist not in ("no", "load") or (dist == "load" and not session.only_suites):
         lines.append("novelty: workers look ahead by one case only (they do so further with --dist load and no paths)")
     return lines
 
 
-def _stored_counts(session: NoveltySession) -> dict[str, int]:
-    """Verdicts of these judge versions in the store, by suite. A count, not a promise: prompts or texts may have changed."""
+def _stored_counts(session: NoveltySession) -> tuple[dict[str, int], dict[str, int]]:
+    """Verdicts of these judge versions by suite, and of other versions by judge. Counts, not promises: prompts or texts
+    may have changed.
+    """
     from pytest_novelty.store import SqliteStore
 
-    path = session.plan.settings.store
-    if not path.exists() or session.plan.settings.refresh:
-        return {}
-    store = SqliteStore(path)
+    plan = session.plan
+    if not plan.settings.store.exists() or plan.settings.refresh:
+        return {}, {}
+    store = SqliteStore(plan.settings.store)
     try:
-        return {
-            name: sum(store.count(name, judge.name, judge.version) for judge in session.plan.judges)
-            for name in session.plan.suites
+        stored = {
+            name: sum(store.count(name, judge.name, judge.version) for judge in plan.judges) for name in plan.suites
+        }
+        older = {
+            judge.name: sum(store.count_older(name, judge.name, judge.version) for name in plan.suites)
+            for judge in plan.judges
+            if judge.version_is_digest
         }
     finally:
         store.close()
+    return stored, {name: count for name, count in older.items() if count}
 
 
 def progress_line(session: NoveltySession) -> str:

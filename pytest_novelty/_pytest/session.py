@@ -74,6 +74,12 @@ class NoveltySession:
         self.notes: list[str] = []
         self.written: list[str] = []
         """What was said of the report files."""
+        self.made, self.cost_usd = 0, 0.0
+        """Calls that ended in this process, or in the workers that have ended, and what is known of their cost."""
+        self.unpaid = 0
+        """Cases that were skipped because the budget was reached."""
+        self.unrecorded = 0
+        """Cases that were skipped because, offline, their verdicts are not recorded."""
         self.selected: list[Case] = []
         """The cases of the items that were selected."""
         self.plan: Plan
@@ -252,7 +258,7 @@ class NoveltySession:
         is_missing = isinstance(problem, MissingVerdictError) and self.plan.settings.missing == "warn"
         if is_missing or isinstance(problem, BudgetReached):
             pytest.skip(plain(str(problem)))
-        if isinstance(problem, StoreError):
+        if isinstance(problem, StoreError) and not self.is_worker:  # xdist takes a worker's exit for a crash
             pytest.exit(f"pytest-novelty: {problem}", returncode=pytest.ExitCode.INTERNAL_ERROR)
         pytest.fail(plain(str(problem)), pytrace=False)
 
@@ -297,6 +303,13 @@ class NoveltySession:
         planned = self.plan.suites[suite]
         return from_wire(value, planned.suite, planned.by_id[instance])
 
+    def _budget_note(self) -> str:
+        settings = self.plan.settings
+        return (
+            f"the budget of ${settings.budget_usd:g} is reached: {self.unpaid} cases were not judged; the same command with a "
+            "higher --novelty-budget goes on from here"
+        )
+
     def gate_count(self) -> int:
         """Gates that will be reported, as far as is known now."""
         return sum(
@@ -306,6 +319,17 @@ class NoveltySession:
 
     def conclude(self, unenforced: str) -> Report:
         """Compute the report from what arrived."""
+        if self.unrecorded:
+            self.notes.append(f"{self.unrecorded} cases were not judged: offline, and their verdicts are not recorded")
+        if self.unpaid:
+            self.notes.append(self._budget_note())
+            unenforced = unenforced or "the budget is reached"
+        reported = sum(result.usage.made for result in self.results())
+        if self.made > reported:  # asked ahead of cases that then did not run
+            self.notes.append(
+                f"{self.made:,} calls were made, ${self.cost_usd:.4f} in all as far as known: {self.made - reported:,} of them "
+                "for cases that did not end; they are stored"
+            )
         from pytest_novelty.results import make_report  # numpy and scipy: workers never need them
 
         collects = gc.isenabled()
@@ -344,6 +368,7 @@ class NoveltySession:
         gc.unfreeze()
         if self._runner is not None:
             self.notes += self._runner.close()
+            self.made, self.cost_usd = self._runner.made
             self._runner = None
         if self._store is not None:
             self._store.close()

@@ -217,12 +217,23 @@ def _code_parts(code: Any) -> Any:
     return (code.co_code, code.co_names, tuple(map(_code_parts, code.co_consts)))
 
 
+def _settings_of(value: object) -> list[object]:
+    """Plain values that an instance or a closure holds: two judges of one class with other settings are two judges."""
+    cells = [
+        cell.cell_contents for cell in getattr(value, "__closure__", None) or () if cell.cell_contents is not value
+    ]
+    held = sorted(vars(value).items()) if hasattr(value, "__dict__") and not inspect.isroutine(value) else []
+    plain = (str, int, float, bool, bytes, type(None), tuple, list, dict)
+    return [item for item in (*cells, *((name, content) for name, content in held)) if isinstance(item, plain)]
+
+
 def source_digest(value: object) -> str:
     """A digest of the file that defines ``value`` (12 hex digits); of its byte code where there is no file."""
     bound: list[object] = []
     while isinstance(value, functools.partial):
         bound += [value.args, sorted(value.keywords.items())]
         value = value.func
+    bound += _settings_of(value)
     target: Any = value if inspect.isroutine(value) else type(value)
     try:
         path = inspect.getsourcefile(target)

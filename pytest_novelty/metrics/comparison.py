@@ -60,6 +60,8 @@ def _compare(first: str, one: View, second: str, other: View, variant: str) -> C
     difference, p, needed = _accuracy_difference(one, other)
     differs = np.array([a != b for a, b in zip(one.outcome_labels, other.outcome_labels, strict=True)], dtype=bool)
     flip = share(one, differs, np.ones(len(one), dtype=bool))
+    if one.scores_only or other.scores_only:
+        flip = Estimate.undefined("needs a label from both judges")
     return Comparison(
         first, second, one.suite.name, variant, len(one), difference, flip, vote_shift(one, other), p, None, needed
     )

@@ -133,8 +133,9 @@ class View:
 
     @cached_property
     def scores_only(self) -> bool:
-        """The judge gave scores and no labels, and nothing turns its scores into labels."""
-        return bool(len(self)) and all(label is None for label in self.outcome_labels)
+        """The judge gave scores and not one label, and nothing turned its scores into labels."""
+        from_scores = any(label in (NOVEL, NOT_NOVEL) for label in self.outcome_labels)
+        return bool(np.isfinite(self.mean_scores).any()) and not self.counts.any() and not from_scores
 
     # --- votes ----------------------------------------------------------------------------------------------
 
@@ -220,6 +221,7 @@ def label_by_cross_validation(
     said[usable] = cross_fitted(view.mean_scores[usable], gold[usable], fold_of(clusters[usable], seed))
     labelled = []
     for result, novel, use in zip(view.results, said, usable, strict=True):
+        use = use and result.outcome.label is None
         label = (NOVEL if novel else NOT_NOVEL) if use else result.outcome.label
         outcome = replace(result.outcome, label=label, result=result_of(label, result.outcome.gold))
         labelled.append(replace(result, outcome=outcome))

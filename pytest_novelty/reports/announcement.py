@@ -8,8 +8,10 @@ from pytest_novelty.plan import Plan, SuitePlan
 from pytest_novelty.reports.text import plural, show_usd
 
 
-def announce(plan: Plan, stored: Mapping[str, int]) -> list[str]:
-    """Lines for the header. ``stored``: verdicts of these judge versions in the store, by suite."""
+def announce(plan: Plan, stored: Mapping[str, int], older: Mapping[str, int]) -> list[str]:
+    """Lines for the header. ``stored``: verdicts of these judge versions in the store, by suite; ``older``: verdicts of
+    other versions, by judge.
+    """
     lines = []
     for judge in plan.judges:
         note = " (digest of its source file; edits elsewhere are not seen)" if judge.version_is_digest else ""
@@ -25,6 +27,10 @@ def announce(plan: Plan, stored: Mapping[str, int]) -> list[str]:
     lines.append(
         f"novelty store: {settings.store}, {plural(settings.concurrency, 'call')} in flight at most{budget}{mode}"
     )
+    lines += [
+        f"novelty: {count:,} verdicts of other versions of {judge} are stored and not used; a judge that sets version keeps them"
+        for judge, count in older.items()
+    ]
     lines += [f"novelty: {judge} {reason}, {what} skipped" for judge, what, reason in _skipped(plan)]
     lines += [f"novelty: no outcome can pass a gate: {text}" for text in plan.announcements()]
     return lines
@@ -49,7 +55,7 @@ def _suite_line(plan: Plan, planned: SuitePlan, stored: int) -> str:
     if planned.sampled:
         size += f" (a sample of {len(suite.instances)})"
     variants = f", {plural(len(planned.variants), 'variant')}" if len(planned.variants) > 1 else ""
-    kept = f", {stored:,} of them stored" if stored else ", none stored"
+    kept = f", {stored:,} verdicts stored" if stored else ", none stored"
     return f"novelty suite: {suite.name} {suite.version}, {size}{variants}, {plural(calls, 'call')}{kept}"
 
 

@@ -29,7 +29,7 @@ _LISTED: Final = 25
 _NOTED: Final = ("tie_rate", "invalid_rate", "reliability", "score_levels")
 """Metrics whose note is shown although no gate rests on them."""
 _WIDE: Final = 100
-"""Columns from which the table has room for the metrics' names beside what they mean."""
+"""Columns from which the table has room for what the metrics mean beside their names."""
 _DECISIONS: Final = {
     PASS: ("passes", "green"),
     FAIL: ("FAILS", "bold red"),
@@ -96,8 +96,8 @@ def _table(report: Report, planned: SuitePlan, judge: str, variant: str, width: 
     place = suite.name if variant == REFERENCE else f"{suite.name}, variant {variant}"
     named = width >= _WIDE
     columns = [
-        ("", "left"),
-        *([("metric", "left")] if named else []),
+        *([("", "left")] if named else []),
+        ("metric", "left"),
         ("value", "right"),
         ("95 % interval", "left"),
         ("n", "right"),
@@ -117,10 +117,10 @@ def _table(report: Report, planned: SuitePlan, judge: str, variant: str, width: 
         ]
         if row.estimate.value is None and not own:
             continue
-        name = CATALOGUE[row.metric].title + (f" ({row.stratum})" if row.stratum else "")
+        name = CATALOGUE[row.metric].title
         cells = [
-            _styled(name),
-            *([_styled(row.metric, "dim")] if named else []),
+            *([_styled(name)] if named else []),
+            _styled(row.metric + (f" ({row.stratum})" if row.stratum else "")),
             _styled(show_value(row.metric, row.estimate.value)),
             _styled(show_interval(row.metric, row.estimate)),
             _styled(str(row.estimate.n)),
@@ -222,8 +222,12 @@ def _vote_counts(result: CaseResult) -> dict[str, int]:
 
 def _worst(report: Report) -> Iterator[Any]:
     """Wrong with all votes, then with most; then those without a valid verdict."""
+    names = [judge.name for judge in report.plan.judges]
+    tested = [name for name in names if name not in ("lexical", "chance")] or names  # a baseline's errors teach nothing
     candidates = [
-        r for r in report.outcomes if r.variant == REFERENCE and r.outcome.result not in (CORRECT, UNLABELLED)
+        r
+        for r in report.outcomes
+        if r.variant == REFERENCE and r.judge in tested and r.outcome.result not in (CORRECT, UNLABELLED)
     ]
     if not candidates:
         return
@@ -257,6 +261,10 @@ def _decidedness(result: CaseResult) -> float:
 
 def _closing(report: Report) -> Iterator[Any]:
     yield ""
+    idle = [gate for gate in report.gates if gate.decision == NOT_ENFORCED]
+    if idle:
+        why = clean(idle[0].message.partition("; ")[0].removeprefix("not enforced: "), 160)
+        yield _styled(f"Gates: {len(idle)} of {len(report.gates)} are not enforced: {why}.")
     for finding in report.findings:
         yield _styled(f"Finding: {clean(finding)}", "yellow")
     for note in report.notes:

@@ -18,7 +18,7 @@ def show_value(metric: str, value: float | None) -> str:
     if kind == QUANTITY:
         return f"{value:g}"
     if kind == SIGNED:
-        return f"{value:+.2f}"
+        return f"{value:+.2f}" if abs(value) >= 0.005 else "0.00"
     if metric in ("auroc", "reliability", "macro_f1", "f1_novel", "f1_not_novel"):
         return f"{value:.2f}"
     return f"{percent(value)} %"

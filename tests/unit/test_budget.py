@@ -57,12 +57,14 @@ def test_tenths_fit_as_often_as_they_should(make_ledger: MakeLedger) -> None:
 def test_five_calls_measure_an_unknown_cost(make_ledger: MakeLedger) -> None:
     ledger = make_ledger(1.0)
     assert ledger.measured("j") == Measured()
-    assert [ledger.begin_measuring("j") for _ in range(MEASURED_CALLS + 1)] == [True] * MEASURED_CALLS + [False]
-    assert ledger.begin_measuring("another")
-    for cost in (0.1, None, 0.3, None):
+    for cost in (None, 0.1, None, 0.3, 0.2):
+        assert ledger.begin_measuring("j")
+        assert not ledger.begin_measuring("j")  # one is out
+        assert not ledger.measured("j").over
         ledger.end_measuring("j", cost)
-    assert ledger.measured("j").mean_usd is None  # one is still out
-    ledger.end_measuring("j", 0.2)
+    assert ledger.measured("j").over
+    assert not ledger.begin_measuring("j")
+    assert ledger.begin_measuring("another")
     found = ledger.measured("j")
     assert (found.begun, found.ended, found.told, found.untold) == (5, 5, 3, False)
     assert found.mean_usd == pytest.approx(0.2)
@@ -105,7 +107,7 @@ def test_eight_threads_never_exceed_the_budget(cost: float, make_ledger: MakeLed
     assert ledger.spent_usd() == pytest.approx(1.0)
 
 
-def test_eight_threads_measure_five_calls(make_ledger: MakeLedger) -> None:
+def test_eight_threads_measure_one_call_at_a_time(make_ledger: MakeLedger) -> None:
     ledger, barrier, begun = make_ledger(1.0), Barrier(8), []
 
     def measure() -> None:
@@ -117,7 +119,22 @@ def test_eight_threads_measure_five_calls(make_ledger: MakeLedger) -> None:
         thread.start()
     for thread in threads:
         thread.join()
-    assert sum(begun) == MEASURED_CALLS
+    assert sum(begun) == 1  # the others wait for what it tells
+
+
+def test_a_failed_call_measures_nothing(make_ledger: MakeLedger) -> None:
+    ledger = make_ledger(1.0)
+    for _ in range(2 * MEASURED_CALLS):
+        assert ledger.begin_measuring("j")
+        ledger.end_measuring("j", None, counts=False)
+    assert ledger.measured("j") == Measured()
+
+
+def test_measuring_keeps_within_the_budget(make_ledger: MakeLedger) -> None:
+    ledger = make_ledger(0.5)
+    assert ledger.begin_measuring("j")
+    ledger.end_measuring("j", 0.3)
+    assert not ledger.begin_measuring("j")  # another at 0.3 would be 0.6
 
 
 def test_workers_share_a_run_and_runs_are_apart(tmp_path: Path) -> None:

@@ -1,0 +1,236 @@
+"""The JSON report: it fits its schema, and says what the objects say."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable
+from dataclasses import fields, replace
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+
+from pytest_novelty.errors import SettingsError
+from pytest_novelty.evaluation import evaluate
+from pytest_novelty.metrics.view import Estimate
+from pytest_novelty.model import NOT_NOVEL, NOVEL, Suite
+from pytest_novelty.reports.as_dict import report_to_dict, write_json
+from pytest_novelty.results import Calls, Report
+from pytest_novelty.settings import Settings
+from pytest_novelty.validation import load_schema
+
+ESTIMATE = ("value", "low", "high", "n", "method", "note")
+GATES = ["accuracy>=0.99", "abs(tie_rate)@point<=0.5", "tie_rate@area:cs<=0.9", "auroc>=0.5", "tie_rate<=0.01"]
+
+
+def judge_of(wrong: int, **traits: Any) -> Callable[[Any], Any]:
+    """Wrong on the first ideas, without a verdict on the last, unless asked again."""
+    asked: dict[tuple[str, int], int] = {}
+
+    def judge(request: Any) -> Any:
+        place = int(request.idea.title)
+        slot = (request.instance_id, request.sample)
+        asked[slot] = asked.get(slot, 0) + 1
+        if place == 11 and asked[slot] == 1:
+            return "not yet"
+        novel = (place % 2 == 0) != (place < wrong)
+        usage = {"tokens_in": 7, "tokens_out": 2}
+        return {"novel": novel, "score": 8.5 if novel else 1.25, "reason": f"as {place}", "usage": usage, "cost_usd": 0.25}
+
+    for name, value in {"version": "1", "uses_prompt": False, **traits}.items():
+        setattr(judge, name, value)
+    return judge
+
+
+@pytest.fixture
+def report(make_suite: Callable[..., Suite], make_instance: Callable[..., Any]) -> Report:
+    """Two judges on twelve ideas; the judge ``quiet`` does not judge them."""
+    idea = make_instance().ideas[0]
+    made = [
+        make_instance(
+            name=f"i{k:02}", ideas=(replace(idea, title=str(k)),), gold=(NOVEL, NOT_NOVEL)[k % 2],
+            strata={"area": ("cs", "bio")[k % 3 > 0]},
+        )
+        for k in range(12)
+    ]  # fmt: skip
+    suite = make_suite("pointwise", *made, gates=GATES)
+    judges = {
+        "careful": judge_of(1), "other": judge_of(3), "quiet": judge_of(0, protocols=("pairwise",)),
+    }  # fmt: skip
+    return evaluate(judges, suite, votes=2, seed=5)
+
+
+def estimate_of(item: dict[str, Any]) -> tuple[Any, ...]:
+    return tuple(item[name] for name in ESTIMATE)
+
+
+def values_of(estimate: Estimate) -> tuple[Any, ...]:
+    return tuple(getattr(estimate, name) for name in ESTIMATE)
+
+
+@pytest.fixture
+def written(report: Report, tmp_path: Path) -> dict[str, Any]:
+    """As another program reads it."""
+    write_json(report, tmp_path / "report.json")
+    found: dict[str, Any] = json.loads((tmp_path / "report.json").read_text(encoding="ascii"))
+    return found
+
+
+def test_it_fits_its_schema(written: dict[str, Any], report: Report) -> None:
+    jsonschema.Draft202012Validator.check_schema(load_schema("report"))
+    jsonschema.Draft202012Validator(load_schema("report")).validate(written)
+    assert written == report_to_dict(report) == report.to_dict()
+
+
+def test_the_schema_lets_nothing_be_left_out(written: dict[str, Any]) -> None:
+    validator = jsonschema.Draft202012Validator(load_schema("report"))
+    places = [written, written["run"], written["calls"], *(written["run"][name][0] for name in ("judges", "suites", "skipped"))]
+    places += [written[name][0] for name in ("metrics", "comparisons", "gates", "outcomes")]
+    places += [written["comparisons"][0]["vote_shift"], written["outcomes"][0]["tallies"]["-"]]
+    for place in places:
+        for name in list(place):
+            kept = place.pop(name)
+            assert not validator.is_valid(written), name
+            place[name] = kept
+        place["more"] = 1
+        assert not validator.is_valid(written)
+        del place["more"]
+    assert validator.is_valid(written)
+
+
+def test_every_metric_is_the_objects(written: dict[str, Any], report: Report) -> None:
+    assert len(written["metrics"]) == len(report.metrics) > 30
+    for item, row in zip(written["metrics"], report.metrics, strict=True):
+        assert estimate_of(item) == values_of(row.estimate)
+        for name in ("judge", "suite", "protocol", "variant", "stratum", "metric"):
+            assert item[name] == getattr(row, name)
+    assert {item["stratum"] for item in written["metrics"]} == {None, "area:cs"}
+    (accuracy,) = [m for m in written["metrics"] if (m["judge"], m["metric"]) == ("other", "accuracy")]
+    assert (accuracy["value"], accuracy["n"]) == (9 / 12, 12)
+
+
+def test_every_gate_is_the_objects(written: dict[str, Any], report: Report) -> None:
+    assert [gate["name"] for gate in written["gates"]] == GATES * 2
+    for item, result in zip(written["gates"], report.gates, strict=True):
+        for name in ("judge", "suite", "decision", "value", "low", "high", "n", "message"):
+            assert item[name] == getattr(result, name)
+        for name in ("metric", "variant", "op", "threshold", "absolute", "point"):
+            assert item[name] == getattr(result.gate, name)
+    assert [gate["decision"] for gate in written["gates"][:5]] == [
+        *["fail", "pass", "not enforced", "pass", "inconclusive"],
+    ] or {gate["decision"] for gate in written["gates"]} <= {"pass", "fail", "inconclusive", "not enforced"}
+    assert [gate["threshold"] for gate in written["gates"][:5]] == [0.99, 0.5, 0.9, 0.5, 0.01]
+    assert [gate["absolute"] for gate in written["gates"][:5]] == [False, True, False, False, False]
+    assert [gate["point"] for gate in written["gates"][:5]] == [False, True, False, False, False]
+    assert [gate["stratum"] for gate in written["gates"][:5]] == [None, None, "area:cs", None, None]
+
+
+def test_every_comparison_is_the_objects(written: dict[str, Any], report: Report) -> None:
+    (item,), (comparison,) = written["comparisons"], report.comparisons
+    for name in ("first", "second", "suite", "variant", "n", "p", "p_holm", "needed"):
+        assert item[name] == getattr(comparison, name)
+    for name in ("accuracy_difference", "flip_rate", "vote_shift"):
+        assert estimate_of(item[name]) == values_of(getattr(comparison, name))
+    # 2/12 more right, two against none: p = 1/2; 7.849 x (2/12 - 1/36) / (1/36) = 39.2
+    assert (item["first"], item["second"], item["p"], item["needed"]) == ("careful", "other", 0.5, 40)
+
+
+def test_every_outcome_is_the_objects(written: dict[str, Any], report: Report) -> None:
+    assert len(written["outcomes"]) == len(report.outcomes) == 24
+    for item, result in zip(written["outcomes"], report.outcomes, strict=True):
+        assert (item["judge"], item["suite"], item["variant"], item["instance"]) == result.label
+        for name in ("label", "result", "correct", "score", "reason"):
+            assert item[name] == getattr(result.outcome, name)
+        assert item["tallies"] == result.outcome.tallies()
+    assert written["outcomes"][0] == {
+        "judge": "careful", "suite": "made", "variant": "reference", "instance": "i00", "label": NOT_NOVEL, "result": "wrong",
+        "correct": False, "score": 1.25, "tallies": {"-": {"votes": {NOT_NOVEL: 2}, "failed": {}}}, "reason": "as 0",
+    }  # fmt: skip
+
+
+def test_calls_are_counted(written: dict[str, Any], report: Report) -> None:
+    assert written["calls"] == {item.name: getattr(report.calls, item.name) for item in fields(Calls)}
+    calls = written["calls"]
+    assert (calls["planned"], calls["made"], calls["reused"], calls["failed"]) == (48, 48, 0, 0)
+    assert calls["retried"] == 4  # of each judge, the two votes on the last idea
+    assert calls["unpriced"] == 0
+    assert calls["cost_usd"] == pytest.approx(48 * 0.25, rel=0.2)
+    assert calls["latency_s"].keys() == {"p50", "p90", "p99", "max"}
+
+
+def test_the_run_is_described(written: dict[str, Any], report: Report) -> None:
+    run = written["run"]
+    assert run["judges"] == [
+        {"name": name, "version": "1", "version_is_digest": False} for name in ("careful", "other", "quiet")
+    ]
+    assert run["suites"] == [
+        {
+            "name": "made", "version": "1", "digest": "0" * 32, "protocol": "pointwise", "label_kind": "construction",
+            "variants": ["reference"], "instances": 12, "planned": 12,
+        }
+    ]  # fmt: skip
+    assert run["skipped"] == [{"judge": "quiet", "suite": "made", "variant": None, "reason": "does not judge pointwise"}]
+    assert run["seed"] == 5
+    assert (run["settings"]["votes"], run["settings"]["decide"], run["settings"]["sample"]) == (2, "interval", None)
+    assert (written["format"], written["headline"]) == ("novelty-report/1", report.headline)
+    assert (written["findings"], written["notes"], written["baselines"]) == (report.findings, report.notes, {})
+
+
+@pytest.mark.parametrize(
+    "name", sorted({item.name for item in fields(Settings)} - {"judges", "suites", "base", "seed", "reports", "dry_run", "store"})
+)
+def test_every_setting_that_bears_on_the_result_is_told(name: str, written: dict[str, Any], report: Report) -> None:
+    value = getattr(report.plan.settings, name)
+    assert written["run"]["settings"][name] == (list(value) if isinstance(value, tuple) else value)
+
+
+def test_a_sample_and_a_decision_by_point_are_told(report: Report) -> None:
+    planned = report.plan.suites["made"]
+    report.plan.suites["made"] = replace(planned, instances=planned.instances[:5])
+    report.plan.settings = replace(report.plan.settings, decide="point")
+    found = report_to_dict(report)
+    assert (found["run"]["suites"][0]["instances"], found["run"]["suites"][0]["planned"]) == (12, 5)
+    assert {gate["point"] for gate in found["gates"]} == {True}
+
+
+# --- the file -----------------------------------------------------------------------------------------------
+
+
+def test_folders_are_made_and_nothing_is_left_beside_it(report: Report, tmp_path: Path) -> None:
+    path = tmp_path / "deep" / "er" / "report.json"
+    write_json(report, path)
+    assert [item.name for item in path.parent.iterdir()] == ["report.json"]
+    umask = os.umask(0o022)
+    os.umask(umask)
+    assert path.stat().st_mode & 0o777 == 0o666 & ~umask
+    assert path.read_bytes().isascii()
+    assert path.read_text().endswith("}\n")
+
+
+@pytest.mark.parametrize("call", ["replace", "chmod"])
+def test_a_failed_write_leaves_the_old_report(
+    call: str, report: Report, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "report.json"
+    path.write_text("old")
+
+    def fails(*_: object, **__: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(Path, call, fails)
+    with pytest.raises(SettingsError, match="report.json: cannot be written: No space left on device"):
+        write_json(report, path)
+    assert [item.name for item in tmp_path.iterdir()] == ["report.json"]
+    assert path.read_text() == "old"
+
+
+def test_a_path_that_cannot_be(report: Report, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(SettingsError, match="cannot be written"):
+        write_json(report, tmp_path / "file" / "report.json")
+    (tmp_path / "folder").mkdir()
+    with pytest.raises(SettingsError, match="cannot be written: Is a directory"):
+        write_json(report, tmp_path / "folder")
+    assert sorted(item.name for item in tmp_path.iterdir()) == ["file", "folder"]

@@ -1,0 +1,152 @@
+"""Every entry of the catalogue is computed for a view of its protocol, under a name that DESIGN section 12 has."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from pytest_novelty.errors import UnknownNameError
+from pytest_novelty.judges.base import Traits
+from pytest_novelty.metrics.catalogue import CATALOGUE, QUANTITY, SHARE, SIGNED, UNIT, get_metric, metrics_for
+from pytest_novelty.metrics.view import Estimate, View
+from pytest_novelty.model import ERROR, NOT_NOVEL, NOVEL, OK, Vote
+from pytest_novelty.outcomes import CaseResult, Trace, Usage, make_outcome
+from pytest_novelty.protocols import PROTOCOLS
+
+DESIGNED = set(
+    """
+    accuracy strict_accuracy soft_accuracy macro_f1 f1_novel f1_not_novel precision recall f1 auroc positive_accuracy
+    negative_accuracy tie_rate declared_tie_rate invalid_rate abstention_rate position_bias order_inconsistency excess_order_flip
+    flip_rate null_flip_rate reversal_rate retest_flip_rate excess_flip vote_shift max_flip_rate mean_flip_rate score_shift
+    rank_flip topk_churn reliability hallucination_rate missing_evidence_rate mismatch_rate verified_precision verified_recall
+    verified_f1 pair_precision pair_recall pair_f1 adjusted_rand win_rate lose_rate one_to_one_rate mirage overlap_at_n
+    violation_rate kappa alpha spearman leak_rate late_rate retrieval_overlap cost_usd
+    """.split()  # noqa: SIM905 - as the page has them
+)
+ADDED = {"score_levels"}
+"""Beside those of the page: STATISTICS.md 1 asks for the number of levels used."""
+
+PLANTED: dict[str, dict[str, tuple[float, int]]] = {
+    "pairwise": {
+        "strict_accuracy": (1 / 4, 4),
+        "soft_accuracy": (1.5 / 4, 4),
+        "tie_rate": (1 / 4, 4),
+        "declared_tie_rate": (0, 4),
+        "abstention_rate": (0, 4),
+        "invalid_rate": (1 / 4, 4),
+        "retest_flip_rate": (0, 3),
+        "position_bias": (1 / 3, 3),
+        "order_inconsistency": (1 / 3, 3),
+        "excess_order_flip": (1 / 3, 3),
+        "leak_rate": (1 / 2, 2),
+        "late_rate": (1, 1),
+        "retrieval_overlap": (3 / 4, 2),
+        "cost_usd": (0.04, 4),
+    },
+    "pointwise": {
+        "accuracy": (3 / 4, 4),
+        "macro_f1": (1 / 2 * (4 / 5 + 2 / 3), 4),
+        "f1_novel": (4 / 5, 4),
+        "f1_not_novel": (2 / 3, 4),
+        "auroc": (1, 4),
+        "tie_rate": (0, 4),
+        "abstention_rate": (0, 4),
+        "invalid_rate": (0, 4),
+        "retest_flip_rate": (0, 4),
+        "reliability": (1, 4),
+        "score_levels": (4, 4),
+        "leak_rate": (1 / 2, 2),
+        "late_rate": (1, 1),
+        "retrieval_overlap": (3 / 4, 2),
+        "cost_usd": (0.04, 4),
+    },
+}
+"""(value, n) of the planted views below."""
+
+
+@pytest.fixture
+def planted(make_suite: Callable[..., Any], make_instance: Callable[..., Any]) -> Callable[[str], View]:
+    def build(protocol: str) -> View:
+        """Pairs: right, wrong, by position, failed. Ideas: right, wrong, right, right, with scores in the right order."""
+        pairs = protocol == "pairwise"
+        golds = ["x"] * 4 if pairs else [NOVEL, NOT_NOVEL, NOT_NOVEL, NOVEL]
+        said = ["xxxx", "yyyy", "xxyy", "----"] if pairs else [[NOVEL] * 2, [NOVEL] * 2, [NOT_NOVEL] * 2, [NOVEL] * 2]
+        traces = [Trace(True, True, 1.0), Trace(False, None, 0.5), Trace(), Trace()]
+        made = [make_instance(protocol, f"i{k}", gold=gold) for k, gold in enumerate(golds)]
+        suite, traits = make_suite(protocol, *made), Traits(may_tie=True, may_abstain=True)
+        orders = ("ab", "ba") if pairs else (None,)
+        results = []
+        for k, instance in enumerate(made):
+            votes = [
+                Vote(
+                    orders[j // 2], j % 2, ERROR if label == "-" else OK, "",
+                    None if label == "-" else label, None if pairs else (9.0, 2.0, 1.0, 8.0)[k],
+                )
+                for j, label in enumerate(said[k])
+            ]  # fmt: skip
+            outcome = make_outcome(suite, instance, votes, orders, traits)
+            usage = Usage(made=1, cost_usd=0.01)
+            results.append(CaseResult("judge", suite.name, "reference", instance.id, outcome, usage, traces[k]))
+        return View(results, suite, traits)
+
+    return build
+
+
+@pytest.mark.parametrize(
+    ("protocol", "name"), [(protocol, name) for protocol, values in PLANTED.items() for name in values]
+)
+def test_every_metric_of_a_planted_view(protocol: str, name: str, planted: Callable[[str], View]) -> None:
+    estimate = get_metric(name).compute(planted(protocol))
+    assert isinstance(estimate, Estimate)
+    value, n = PLANTED[protocol][name]
+    assert (estimate.value, estimate.n) == (pytest.approx(value, abs=1e-12), n)
+    assert estimate.low is not None
+    assert estimate.high is not None
+    assert estimate.low - 1e-12 <= value <= estimate.high + 1e-12
+
+
+@pytest.mark.parametrize("protocol", sorted(PROTOCOLS))
+def test_the_metrics_of_a_protocol_are_those_tested_above(protocol: str, planted: Callable[[str], View]) -> None:
+    assert [metric.name for metric in metrics_for(planted(protocol).suite)] == [
+        name for name, metric in CATALOGUE.items() if protocol in metric.protocols
+    ]
+    assert {metric.name for metric in metrics_for(planted(protocol).suite)} == PLANTED[protocol].keys()
+
+
+def test_the_names_are_those_of_the_design() -> None:
+    assert CATALOGUE.keys() - DESIGNED == ADDED
+
+
+@pytest.mark.parametrize("name", sorted(CATALOGUE))
+def test_every_entry_is_well_formed(name: str) -> None:
+    metric = CATALOGUE[name]
+    assert metric.name == name
+    assert metric.title.strip()
+    assert metric.kind in {SHARE, UNIT, SIGNED, QUANTITY}
+    assert metric.better in {"high", "low", ""}
+    assert metric.protocols
+    assert set(metric.protocols) <= PROTOCOLS.keys()
+    assert get_metric(name) is metric
+
+
+@pytest.mark.parametrize(("protocol", "name"), [(p, n) for p, values in PLANTED.items() for n in values])
+def test_those_that_need_gold_say_so(protocol: str, name: str, planted: Callable[[str], View]) -> None:
+    view = planted(protocol)
+    instances = tuple(replace(instance, gold=None) for instance in view.instances)
+    suite = replace(view.suite, instances=instances, label_kind="none")
+    bare = View(view.results, suite, view.traits)
+    assert (get_metric(name).compute(bare).value is None) == get_metric(name).labelled
+
+
+def test_an_unknown_metric() -> None:
+    with pytest.raises(UnknownNameError, match="unknown metric 'acuracy'. Did you mean 'accuracy'"):
+        get_metric("acuracy")
+
+
+def test_titles_tell_the_metrics_of_a_protocol_apart(planted: Callable[[str], View]) -> None:
+    for protocol in PLANTED:
+        titles = [metric.title for metric in metrics_for(planted(protocol).suite)]
+        assert len(set(titles)) == len(titles)

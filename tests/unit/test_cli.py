@@ -1,0 +1,302 @@
+"""``pytest-novelty validate`` and ``export``: statuses, messages, files."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_novelty import cli, digests
+from pytest_novelty.cli import main
+from pytest_novelty.data import data_folder
+from pytest_novelty.evaluation import evaluate
+from pytest_novelty.model import Suite
+
+HEAD = """format: novelty-suite/1
+name: mine
+version: "1"
+protocol: pointwise
+label_kind: experts
+instances: instances.jsonl
+"""
+ROW = '{"id": "i1", "idea": {"text": "Kelp drives ferries."}, "gold": "novel"}\n'
+PROMPT = """format: novelty-prompt/1
+name: mine
+version: "1"
+protocol: pointwise
+messages:
+  - {role: user, content: "Is this novel? {{ idea.text }}"}
+output: {type: object, properties: {novel: {type: boolean}}, required: [novel]}
+"""
+
+Said = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture
+def run(capsys: pytest.CaptureFixture[str]) -> Said:
+    """(status, stdout, stderr) of a command."""
+
+    def call(*arguments: object) -> tuple[int, str, str]:
+        status = main([str(argument) for argument in arguments])
+        captured = capsys.readouterr()
+        return status, captured.out, captured.err
+
+    return call
+
+
+def write_suite(folder: Path, head: str = HEAD, rows: str = ROW) -> Path:
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "suite.yaml").write_text(head)
+    (folder / "instances.jsonl").write_text(rows)
+    return folder
+
+
+def write_prompt(path: Path, text: str = PROMPT) -> Path:
+    path.write_text(text)
+    return path
+
+
+# --- validate -----------------------------------------------------------------------------------------------
+
+
+def test_what_ships_is_valid(run: Said) -> None:
+    status, out, err = run("validate", data_folder("suites"), data_folder("prompts"))
+    assert (status, err) == (0, "")
+    assert out.endswith(" checked, 0 not valid\n")
+    assert "pairwise suite landmarks-pairwise" in out
+    assert "pointwise prompt pointwise/reference" in out
+
+
+def test_a_line_says_what_was_checked(run: Said, tmp_path: Path) -> None:
+    suite, prompt = write_suite(tmp_path / "s"), write_prompt(tmp_path / "p.yaml")
+    ideas = tmp_path / "ideas.jsonl"
+    ideas.write_text('"One."\n"Two."\n')
+    texts = tmp_path / "texts"
+    texts.mkdir()
+    (texts / "a.md").write_text("An idea.")
+    assert run("validate", suite, suite / "suite.yaml", prompt, ideas, texts) == (
+        0,
+        f"{suite}: pointwise suite mine 1, 1 instances, labels: experts\n"
+        f"{suite / 'suite.yaml'}: pointwise suite mine 1, 1 instances, labels: experts\n"
+        f"{prompt}: pointwise prompt mine 1\n"
+        f"{ideas}: pointwise suite {tmp_path.name.replace('_', '_')} 0, 2 instances, no labels\n"
+        f"{texts}: pointwise suite texts 0, 1 instances, no labels\n"
+        "5 checked, 0 not valid\n",
+        "",
+    )
+
+
+def test_folders_are_searched_and_other_yaml_is_left_alone(run: Said, tmp_path: Path) -> None:
+    write_suite(tmp_path / "a" / "deep")
+    write_suite(tmp_path / "b")
+    write_prompt(tmp_path / "a" / "p.yaml")
+    (tmp_path / "compose.yaml").write_text("services: {}\n")
+    status, out, _ = run("validate", tmp_path)
+    assert status == 0
+    assert [line.split(":")[0] for line in out.splitlines()] == [
+        *[str(tmp_path / "a" / "deep"), str(tmp_path / "b"), str(tmp_path / "a" / "p.yaml")],
+        "3 checked, 0 not valid",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("head", "rows", "said"),
+    [
+        (HEAD.replace("experts", "everyone"), ROW, "suite.yaml:5: label_kind: "),
+        (HEAD + "colour: blue\n", ROW, "suite.yaml:7: unknown key 'colour'"),
+        (HEAD + 'gates: ["strict_accuracy>=0.8"]\n', ROW, "suite.yaml:7: unknown pointwise metric 'strict_accuracy'"),
+        (HEAD + "defaults: {prompt: absent}\n", ROW, "unknown prompt 'absent'"),
+        (HEAD, ROW * 2, "instances.jsonl:2"),
+        (HEAD, ROW + '{"id": "i2", "idea": {"text": "x"}, "gold": "maybe"}\n', "instances.jsonl:2"),
+        (HEAD, ROW + "{\n", "instances.jsonl:2: is not JSON"),
+    ],
+)
+def test_a_broken_suite(head: str, rows: str, said: str, run: Said, tmp_path: Path) -> None:
+    good, bad = write_suite(tmp_path / "good"), write_suite(tmp_path / "bad", head, rows)
+    status, out, err = run("validate", bad, good)
+    assert (status, err) == (1, "")
+    (line,) = [line for line in out.splitlines() if line.startswith("ERROR ")]
+    assert said in line
+    assert str(bad) in line
+    assert out.endswith("2 checked, 1 not valid\n")
+    assert f"{good}: pointwise suite mine" in out  # the others are still checked
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("{{ idea.text }}", "{{ idea.text", "p.yaml"),
+        ("{{ idea.text }}", "{{ idea.txt }}", "p.yaml: cannot be rendered"),
+        ("protocol: pointwise", "protocol: telepathy", "p.yaml:4: "),
+        ("type: boolean", "type: bool", "p.yaml"),
+    ],
+)
+def test_a_broken_prompt(old: str, new: str, said: str, run: Said, tmp_path: Path) -> None:
+    path = write_prompt(tmp_path / "p.yaml", PROMPT.replace(old, new))
+    status, out, _ = run("validate", path)
+    assert status == 1
+    assert said in out.splitlines()[0]
+    assert out.startswith("ERROR ")
+    assert out.endswith("1 checked, 1 not valid\n")
+
+
+def test_a_prompt_that_a_suite_uses_is_checked_with_it(run: Said, tmp_path: Path) -> None:
+    suite = write_suite(tmp_path / "s", HEAD + "variants: {v: {prompt: p.yaml}}\n")
+    write_prompt(suite / "p.yaml", PROMPT.replace("idea.text", "idea.txt"))
+    status, out, _ = run("validate", suite / "suite.yaml")
+    assert (status, "p.yaml: cannot be rendered" in out) == (1, True)
+
+
+def test_a_path_with_nothing(run: Said, tmp_path: Path) -> None:
+    absent, empty = tmp_path / "absent", tmp_path / "empty"
+    empty.mkdir()
+    status, out, _ = run("validate", empty)
+    assert (status, out.splitlines()[0]) == (1, f"{empty}: nothing to check: no suite and no prompt is here")
+    status, out, _ = run("validate", absent)
+    assert (status, out.splitlines()[0]) == (1, f"ERROR {absent}: there is no such suite")
+
+
+# --- export -------------------------------------------------------------------------------------------------
+
+
+def judge_of(letter: str) -> Callable[[Any], Any]:
+    def judge(request: Any) -> Any:
+        if request.sample == 1 and request.order == "ba":
+            return {"winner": "neither \u00e9"}  # no verdict
+        return {"winner": letter, "reason": "caf\u00e9 \U0001f92f"}
+
+    judge.version = f"v{letter}"  # type: ignore[attr-defined]
+    judge.uses_prompt = False  # type: ignore[attr-defined]
+    return judge
+
+
+@pytest.fixture
+def suite(make_suite: Callable[..., Suite], make_instance: Callable[..., Any]) -> Suite:
+    return make_suite("pairwise", *[make_instance("pairwise", f"i{k}") for k in (3, 1, 2)])
+
+
+@pytest.fixture
+def store(suite: Suite, tmp_path: Path) -> Path:
+    """What two judges said of three pairs, two votes an order."""
+    path = tmp_path / "verdicts.sqlite"
+    for judge in ("zeta", "alpha"):
+        evaluate({judge: judge_of("A")}, suite, votes=2, store=path)
+    return path
+
+
+def test_without_a_store(run: Said, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert run("export") == (
+        *(4, ""),
+        "pytest-novelty: .novelty/verdicts.sqlite: there is no store. Name one with --store\n",
+    )
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_what_is_no_store_is_refused_and_kept(run: Said, tmp_path: Path) -> None:
+    path = tmp_path / "notes.txt"
+    path.write_text("not a database, and long enough to be looked at" * 30)
+    before = path.read_bytes()
+    status, out, err = run("export", "--store", path)
+    assert (status, out) == (4, "")
+    assert err.startswith(f"pytest-novelty: {path}: is not a verdict store or is damaged")
+    assert path.read_bytes() == before
+
+
+def test_export_is_sorted_ascii_and_whole(run: Said, store: Path, tmp_path: Path) -> None:
+    status, out, err = run("export", "--store", store)
+    assert (status, err) == (0, "")
+    assert out.isascii()
+    rows = [json.loads(line) for line in out.splitlines()]
+    assert len(rows) == 2 * 3 * 4
+    slots = [(row["instance"], row["judge"], row["order"], row["sample"]) for row in rows]
+    assert slots == sorted(slots)
+    assert [row["status"] for row in rows].count("schema violation") == 6
+    target = tmp_path / "all.jsonl"
+    assert run("export", "--store", store, "--out", target) == (0, f"24 records written to {target}\n", "")
+    assert target.read_text() == out
+
+
+def test_export_of_one_judge(run: Said, store: Path) -> None:
+    rows = [json.loads(line) for line in run("export", "--store", store, "--judge", "zeta")[1].splitlines()]
+    assert [row["judge"] for row in rows] == ["zeta"] * 12
+
+
+def test_a_replay_of_an_export_has_the_same_outcomes(run: Said, store: Path, suite: Suite, tmp_path: Path) -> None:
+    target = tmp_path / "zeta.jsonl"
+    run("export", "--store", store, "--judge", "zeta", "--out", target)
+    first = evaluate({"zeta": judge_of("A")}, suite, votes=2, store=store, offline=True)
+    again = evaluate(f"replay:{target}", suite, votes=2)
+    assert [result.outcome for result in first.outcomes] == [result.outcome for result in again.outcomes]
+    assert len(again.outcomes) == 3
+    assert first.metric("invalid_rate") == again.metric("invalid_rate")
+
+
+def test_a_failed_export_leaves_the_old_file_and_nothing_beside_it(
+    run: Said, store: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "out"
+    folder.mkdir()
+    target = folder / "all.jsonl"
+    target.write_text("old\n")
+    whole, written = digests.canonical_json, iter(range(5))
+
+    def fails(value: Any) -> str:
+        if next(written, None) is None:
+            raise OSError(28, "No space left on device")
+        return whole(value)
+
+    monkeypatch.setattr(digests, "canonical_json", fails)
+    status, _, err = run("export", "--store", store, "--out", target)
+    assert (status, err) == (4, f"pytest-novelty: {target}: cannot be written: No space left on device\n")
+    assert target.read_text() == "old\n"
+    assert [path.name for path in folder.iterdir()] == ["all.jsonl"]
+
+
+def test_an_export_that_cannot_be_written(run: Said, store: Path, tmp_path: Path) -> None:
+    status, _, err = run("export", "--store", store, "--out", tmp_path / "absent" / "all.jsonl")
+    assert status == 4
+    assert "cannot be written: No such file or directory" in err
+    (tmp_path / "folder").mkdir()
+    status, _, err = run("export", "--store", store, "--out", tmp_path / "folder")
+    assert (status, "cannot be written: Is a directory" in err) == (4, True)
+    assert not list(tmp_path.glob(".*partial"))
+
+
+# --- usage --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ([], "the following arguments are required: COMMAND"),
+        (["validat"], "invalid choice: 'validat'"),
+        (["validate"], "the following arguments are required: PATH"),
+        (["export", "--store"], "expected one argument"),
+        (["export", "somewhere"], "unrecognized arguments: somewhere"),
+    ],
+)
+def test_usage(arguments: list[str], said: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as raised:
+        main(arguments)
+    assert raised.value.code == 2
+    assert said in capsys.readouterr().err
+
+
+def test_a_reader_that_has_seen_enough_is_no_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    def leaves(paths: object) -> int:
+        raise BrokenPipeError
+
+    class Quiet:
+        closed = False
+
+        def close(self) -> None:
+            self.closed = True
+
+    stderr = Quiet()
+    monkeypatch.setattr(cli, "validate_paths", leaves)
+    monkeypatch.setattr(cli.sys, "stderr", stderr)
+    assert (main(["validate", "x"]), stderr.closed) == (0, True)

@@ -1,0 +1,171 @@
+"""What a reader is told though no metric says it: a judge that does not discriminate, looks things up, or changes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import pytest
+
+from pytest_novelty.findings import find_degenerate, find_looked_up, find_models
+from pytest_novelty.judges.base import Traits
+from pytest_novelty.metrics.view import View
+from pytest_novelty.model import ERROR, NOT_NOVEL, NOVEL, OK, TIE, Vote
+from pytest_novelty.outcomes import CaseResult, Trace, Usage, make_outcome
+
+LABELS = {"x": "x", "y": "y", "t": TIE, "1": NOVEL, "0": NOT_NOVEL}
+ViewOf = Callable[..., View]
+
+
+@pytest.fixture
+def view_of(make_suite: Callable[..., Any], make_instance: Callable[..., Any]) -> ViewOf:
+    def build(
+        ballots: Sequence[str],
+        gold: str = "",
+        scores: Sequence[Sequence[float]] = (),
+        traces: Sequence[Trace] = (),
+        traits: Traits = Traits(),  # noqa: B008
+        orders: Sequence[str] = ("ab", "ba"),
+        as_of: str | None = "2016",
+    ) -> View:
+        """Pairs (x y, one word an order, - a failure) unless ``gold`` (1, 0 or . an idea) makes them single ideas."""
+        protocol = "pointwise" if gold else "pairwise"
+        golds: list[str | None] = [LABELS.get(letter) for letter in gold] or ["x"] * len(ballots)
+        made = [make_instance(protocol, f"i{k:03}", gold=label, as_of=as_of) for k, label in enumerate(golds)]
+        suite = make_suite(protocol, *made)
+        asked: Sequence[str | None] = (None,) if gold else orders
+        results = []
+        for k, (instance, ballot) in enumerate(zip(made, ballots, strict=True)):
+            votes = [
+                Vote(order, j, ERROR if letter == "-" else OK, "", LABELS.get(letter), scores[k][j] if scores else None)
+                for order, word in zip(asked, ballot.split(), strict=True)
+                for j, letter in enumerate(word)
+            ]
+            outcome = make_outcome(suite, instance, votes, asked, traits)
+            trace = traces[k] if traces else Trace()
+            results.append(CaseResult("judge", suite.name, "reference", instance.id, outcome, trace=trace))
+        return View(results, suite, traits)
+
+    return build
+
+
+def degenerate(view: View, variant: str = "reference") -> list[str]:
+    return find_degenerate({("made", variant, "judge"): view})
+
+
+# --- one answer for nearly everything -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("ballots", "gold", "found"),
+    [
+        ("1" * 20, "10" * 10, "says novel to nearly everything: 20 of 20 votes"),
+        ("1" * 19 + "0", "10" * 10, "says novel to nearly everything: 19 of 20 votes"),
+        ("1" * 18 + "00", "10" * 10, ""),
+        ("0" * 20, "10" * 10, "says not novel to nearly everything: 20 of 20 votes"),
+        ("0" * 19 + "1", "." * 20, "says not novel to nearly everything: 19 of 20 votes"),
+        ("1" * 10, "10" * 5, "says novel to nearly everything: 10 of 10 votes"),
+        ("1" * 9, "10" * 4 + "1", ""),  # too few
+        ("1" * 9 + "-", "10" * 5, ""),
+        ("1" * 20, "1" * 19 + "0", ""),  # the labels are as one-sided
+        ("1" * 20, "1" * 18 + "00", "says novel to nearly everything: 20 of 20 votes"),
+        ("1" * 20, "0" * 20, "says novel to nearly everything: 20 of 20 votes"),
+        ("0" * 20, "0" * 20, ""),
+    ],
+)
+def test_one_label(ballots: str, gold: str, found: str, view_of: ViewOf) -> None:
+    assert degenerate(view_of(ballots, gold)) == ([f"degenerate: judge on made {found}"] if found else [])
+
+
+@pytest.mark.parametrize(
+    ("ballots", "found"),
+    [
+        (["xx yy"] * 5, "answers by position: 20 of 20 votes name the idea shown first"),
+        (["yy xx"] * 5, "answers by position: 20 of 20 votes name the idea shown second"),
+        ([*["xx yy"] * 4, "xx yx"], "answers by position: 19 of 20 votes name the idea shown first"),
+        ([*["xx yy"] * 4, "xy yx"], ""),
+        ([*["xx yy"] * 2, "x- --"], ""),  # nine votes
+        (["xx yy"] * 2 + ["x- y-"], "answers by position: 10 of 10 votes name the idea shown first"),
+        (["xxtt yytt"] * 5, "answers by position: 20 of 20 votes name the idea shown first"),  # ties name none
+        (["xx xx"] * 5, ""),  # always the same idea, and it is right
+        (["tt tt"] * 5, ""),
+    ],
+)
+def test_one_position(ballots: list[str], found: str, view_of: ViewOf) -> None:
+    assert degenerate(view_of(ballots)) == ([f"degenerate: judge on made {found}"] if found else [])
+
+
+def test_with_one_order_position_cannot_be_told_from_the_idea(view_of: ViewOf) -> None:
+    assert degenerate(view_of(["xxx"] * 10, orders=("ab",))) == []
+    assert degenerate(view_of(["xx yy"] * 10, orders=("ba", "ab")))[0].endswith("shown second")
+
+
+@pytest.mark.parametrize(
+    ("scores", "found"),
+    [
+        ([7.0] * 20, "gives the score 7 to 20 of 20 votes"),
+        ([7.5] * 19 + [1.0], "gives the score 7.5 to 19 of 20 votes"),
+        ([7.0] * 18 + [1.0, 2.0], ""),
+        ([7.0] * 9, ""),
+    ],
+)
+def test_one_score(scores: list[float], found: str, view_of: ViewOf) -> None:
+    rows = [[score] for score in scores]
+    view = view_of(["s"] * len(rows), ("10" * 10)[: len(rows)], rows)
+    assert degenerate(view) == ([f"degenerate: judge on made {found}"] if found else [])
+
+
+def test_label_and_score_are_told_each_with_the_variant(view_of: ViewOf) -> None:
+    assert degenerate(view_of("1" * 10, "10" * 5, [[3.0]] * 10), "P4") == [
+        "degenerate: judge on made, variant P4 says novel to nearly everything: 10 of 10 votes",
+        "degenerate: judge on made, variant P4 gives the score 3 to 10 of 10 votes",
+    ]
+
+
+# --- look-ups -----------------------------------------------------------------------------------------------
+
+HIDDEN = (
+    "judge on made retrieves, does not honour as_of and shows no trace: it may have looked up the answer, so its accuracy "
+    "is not evaluable"
+)
+FOUND = "judge on made found the very idea in {} of 3 instances: its accuracy there shows a look-up"
+
+
+@pytest.mark.parametrize(
+    ("traits", "leaked", "as_of", "found"),
+    [
+        (Traits(retrieves=True), [None, None, None], "2016", [HIDDEN]),
+        (Traits(retrieves=True), [None, None, None], None, []),  # undated: nothing to look beyond
+        (Traits(retrieves=True), [None, False, None], "2016", []),
+        (Traits(retrieves=True, honours_as_of=True), [None, None, None], "2016", []),
+        (Traits(), [None, None, None], "2016", []),
+        (Traits(retrieves=True), [True, False, None], "2016", [FOUND.format(1)]),
+        (Traits(retrieves=True, honours_as_of=True), [True, True, False], None, [FOUND.format(2)]),
+    ],
+)
+def test_look_ups(
+    traits: Traits, leaked: list[bool | None], as_of: str | None, found: list[str], view_of: ViewOf
+) -> None:
+    view = view_of(["xx xx"] * 3, traces=[Trace(leaked=item) for item in leaked], traits=traits, as_of=as_of)
+    assert find_looked_up({("made", "reference", "judge"): view}) == found
+
+
+# --- served models ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("served", "found"),
+    [
+        ([("a", ("m-1",)), ("a", ("m-1",)), ("b", ("m-2",))], []),
+        ([("a", ()), ("a", ("m-1",))], []),
+        ([("a", ("m-2",)), ("a", ("m-1",)), ("b", ("m-2",))], ["a was served by 2 models: m-1, m-2"]),
+        ([("b", ("m", "n")), ("a", ("o", "p", "q"))], ["a was served by 3 models: o, p, q", "b was served by 2 models: m, n"]),
+    ],
+)
+def test_two_served_models(served: list[tuple[str, tuple[str, ...]]], found: list[str], view_of: ViewOf) -> None:
+    outcome = view_of(["xx xx"]).results[0].outcome
+    results = [
+        CaseResult(judge, "made", "reference", f"i{k}", outcome, Usage(models=models))
+        for k, (judge, models) in enumerate(served)
+    ]
+    assert find_models(results) == found

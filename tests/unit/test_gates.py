@@ -1,0 +1,411 @@
+"""Gates: what can be written, how it is decided and explained, and what n it takes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import replace
+from functools import cache
+from itertools import product
+from typing import Any
+
+import pytest
+
+from pytest_novelty.errors import GateSyntaxError, NoveltyError, SuiteError, UnknownNameError
+from pytest_novelty.gates import (
+    FAIL,
+    INCONCLUSIVE,
+    PASS,
+    Gate,
+    cannot_pass,
+    check_gate_names,
+    check_option_gates,
+    decide,
+    gates_for,
+    judge_gate,
+    more_needed,
+    parse_gate,
+)
+from pytest_novelty.judges.base import Traits
+from pytest_novelty.metrics.catalogue import CATALOGUE
+from pytest_novelty.metrics.intervals import clopper_pearson
+from pytest_novelty.metrics.view import Estimate, View
+from pytest_novelty.model import NOT_NOVEL, NOVEL, Suite, Vote
+from pytest_novelty.outcomes import CaseResult, make_outcome
+
+# --- reading ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "parts"),
+    [
+        ("tie_rate<=0.10", {}),
+        ("  tie_rate <=  0.10 ", {"text": "tie_rate <=  0.10"}),
+        ("tie_rate>=.1", {"op": ">=", "threshold": 0.1}),
+        ("tie_rate<1e-1", {"op": "<"}),
+        ("tie_rate>1", {"op": ">", "threshold": 1.0}),
+        ("position_bias>=-0.5", {"metric": "position_bias", "op": ">=", "threshold": -0.5}),
+        ("tie_rate[P4]<=0.10", {"variant": "P4"}),
+        ("tie_rate [ P4 ] <= 0.10", {"variant": "P4"}),
+        ("abs(position_bias)<=0.10", {"metric": "position_bias", "absolute": True}),
+        ("abs ( position_bias ) <=0.10", {"metric": "position_bias", "absolute": True}),
+        ("abs(position_bias[P4])<=0.10", {"metric": "position_bias", "absolute": True, "variant": "P4"}),
+        ("abs(position_bias)[P4]<=0.10", {"metric": "position_bias", "absolute": True, "variant": "P4"}),
+        ("tie_rate@area:cs<=0.10", {"stratum": ("area", "cs")}),
+        ("tie_rate@area: deep sea <=0.10", {"stratum": ("area", "deep sea")}),
+        ("tie_rate@a:b:c<=0.10", {"stratum": ("a", "b:c")}),
+        ("tie_rate@point<=0.10", {"point": True}),
+        ("tie_rate[P4]@area:cs@point<=0.10", {"variant": "P4", "stratum": ("area", "cs"), "point": True}),
+        ("tie_rate@point@area:cs<=0.10", {"stratum": ("area", "cs"), "point": True}),
+        ("tie_rate@point:yes<=0.10", {"stratum": ("point", "yes")}),
+    ],
+)
+def test_every_form(text: str, parts: dict[str, Any]) -> None:
+    assert parse_gate(text) == replace(Gate(text.strip(), "tie_rate", "<=", 0.1), **{"text": text.strip(), **parts})
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *["", "tie_rate", "<=0.1", "tie_rate=0.1", "tie_rate==0.1", "tie_rate=<0.1", "tie_rate 0.1"],
+        *["abs(position_bias<=0.1", "position_bias)<=0.1", "abs position_bias<=0.1", "abs(abs(position_bias))<=0.1"],
+        *["tie_rate[P4][P5]<=0.1", "abs(tie_rate[P4])[P5]<=0.1", "tie_rate[P4<=0.1", "tie-rate<=0.1"],
+        *["tie_rate@area<=0.1", "tie_rate@<=0.1", "tie_rate@a:b@c:d<=0.1", "tie_rate@point@c<=0.1"],
+        *["tie_rate<=0.1 or so", "tie_rate<=0.1\nx", "0.1>=tie_rate"],
+    ],
+)
+def test_what_cannot_be_read_is_shown_with_the_grammar(text: str) -> None:
+    with pytest.raises(GateSyntaxError, match=r"cannot read .*A gate reads metric\[variant\]@stratum:value <= number") as raised:
+        parse_gate(text)
+    assert repr(text) in raised.value.message
+
+
+@pytest.mark.parametrize("number", ["ten", "10%", "nan", "inf", "-inf", "1e999", "0,1"])
+def test_a_threshold_is_a_finite_number(number: str) -> None:
+    with pytest.raises(GateSyntaxError, match=re.escape(f"the threshold {number!r} of the gate")):
+        parse_gate(f"tie_rate<={number}")
+
+
+def test_a_metric_that_does_not_exist() -> None:
+    with pytest.raises(UnknownNameError, match=r"unknown metric 'tie_rat'\. Did you mean 'tie_rate'\?"):
+        parse_gate("tie_rat<=0.1")
+
+
+# --- deciding -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "low", "high", "decision"),
+    [
+        ("tie_rate<=0.10", 0.01, 0.09, PASS),
+        ("tie_rate<=0.10", 0.01, 0.10, PASS),  # equality is inside
+        ("tie_rate<=0.10", 0.01, 0.10 + 1e-13, PASS),
+        ("tie_rate<=0.10", 0.01, 0.1001, INCONCLUSIVE),
+        ("tie_rate<=0.10", 0.10, 0.20, INCONCLUSIVE),
+        ("tie_rate<=0.10", 0.1001, 0.20, FAIL),
+        ("tie_rate<0.10", 0.01, 0.10, INCONCLUSIVE),  # strict: equality is outside
+        ("tie_rate<0.10", 0.01, 0.0999, PASS),
+        ("tie_rate<0.10", 0.10, 0.20, FAIL),
+        ("tie_rate>=0.80", 0.80, 0.95, PASS),
+        ("tie_rate>=0.80", 0.79, 0.95, INCONCLUSIVE),
+        ("tie_rate>=0.80", 0.50, 0.80, INCONCLUSIVE),
+        ("tie_rate>=0.80", 0.50, 0.79, FAIL),
+        ("tie_rate>0.80", 0.80, 0.95, INCONCLUSIVE),
+        ("tie_rate>0.80", 0.81, 0.95, PASS),
+        ("tie_rate>0.80", 0.50, 0.80, FAIL),
+        ("abs(position_bias)<=0.10", -0.05, 0.08, PASS),
+        ("abs(position_bias)<=0.10", -0.10, 0.10, PASS),
+        ("abs(position_bias)<=0.10", -0.05, 0.20, INCONCLUSIVE),
+        ("abs(position_bias)<=0.10", -0.20, 0.05, INCONCLUSIVE),
+        ("abs(position_bias)<=0.10", -0.30, -0.10, INCONCLUSIVE),
+        ("abs(position_bias)<=0.10", -0.30, -0.11, FAIL),
+        ("abs(position_bias)<=0.10", 0.11, 0.30, FAIL),
+        ("abs(position_bias)<=0.10", -0.50, 0.50, INCONCLUSIVE),
+        ("abs(position_bias)>=0.10", -0.30, -0.20, PASS),
+        ("abs(position_bias)>=0.10", -0.30, 0.20, INCONCLUSIVE),  # 0 is among it
+        ("abs(position_bias)>=0.10", -0.05, 0.09, FAIL),
+        ("position_bias<=0.10", -0.90, 0.08, PASS),
+        ("position_bias>=-0.10", -0.20, 0.08, INCONCLUSIVE),
+    ],
+)
+def test_decisions(text: str, low: float, high: float, decision: str) -> None:
+    assert decide(parse_gate(text), Estimate((low + high) / 2, low, high, 50)) == decision
+
+
+@pytest.mark.parametrize(
+    ("text", "by_point", "decision"),
+    [
+        ("tie_rate<=0.10", False, INCONCLUSIVE),
+        ("tie_rate<=0.10", True, PASS),
+        ("tie_rate@point<=0.10", False, PASS),
+        ("tie_rate@point<0.10", False, FAIL),
+        ("tie_rate@point>=0.11", False, FAIL),
+    ],
+)
+def test_a_point_decides_by_the_value_alone(text: str, by_point: bool, decision: str) -> None:
+    for low, high in ((0.0, 0.5), (None, None)):
+        estimate = Estimate(0.10, low, high, 9)
+        expected = INCONCLUSIVE if decision == PASS and low is None and not by_point and "@" not in text else decision
+        assert decide(parse_gate(text), estimate, by_point=by_point) == expected
+
+
+@pytest.mark.parametrize("text", ["tie_rate<=0.10", "tie_rate>=0.10"])
+def test_without_a_value_or_an_interval_nothing_is_decided(text: str) -> None:
+    assert decide(parse_gate(text), Estimate.undefined("no instance")) == INCONCLUSIVE
+    assert decide(parse_gate(text), Estimate.undefined("no instance"), by_point=True) == INCONCLUSIVE
+    assert decide(parse_gate(text), Estimate(0.5, None, None, 1)) == INCONCLUSIVE
+    assert decide(parse_gate(text), Estimate(0.5, 0.4, None, 1)) == INCONCLUSIVE
+
+
+# --- explaining ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "estimate", "by_point", "message"),
+    [
+        (
+            "tie_rate<=0.10",
+            Estimate(0.0512, 0.02, 0.0999, 154, note="8 split"),
+            False,
+            "tie_rate is 0.051 [0.02, 0.1], n = 154 (8 split)",
+        ),
+        ("tie_rate<=0.10", Estimate(0.5, 0.4, 0.6, 90), False, "tie_rate is 0.5 [0.4, 0.6], n = 90"),
+        ("tie_rate<=0.10", Estimate.undefined("no gold"), False, "tie_rate is undefined: no gold"),
+        (
+            "tie_rate@point<=0.10",
+            Estimate(0.5, 0.4, 0.6, 90),
+            False,
+            "tie_rate is 0.5 [0.4, 0.6], n = 90; decided by the value alone",
+        ),
+        ("tie_rate<=0.6", Estimate(0.5, 0.4, 0.7, 90), True, "tie_rate is 0.5 [0.4, 0.7], n = 90; decided by the value alone"),
+        ("cost_usd<=200", Estimate(123.456789, 123.456789, 123.456789, 3), False, "cost_usd is 123.457, n = 3"),
+        (
+            "tie_rate<=0.10",
+            Estimate(0.1, 0.05, 0.2, 90),
+            False,
+            "tie_rate is 0.1 [0.05, 0.2], n = 90; too close to call",
+        ),
+        (
+            "tie_rate<=0.10",
+            Estimate(0.1, None, None, 1, note="one cluster"),
+            False,
+            "tie_rate is 0.1, n = 1 (one cluster); there is no interval to decide by",
+        ),
+    ],
+)
+def test_messages(text: str, estimate: Estimate, by_point: bool, message: str) -> None:
+    result = judge_gate(parse_gate(text), estimate, "j", "s", by_point=by_point)
+    assert result.message == f"{text}: {message}"
+    assert (result.judge, result.suite, result.decision) == ("j", "s", decide(result.gate, estimate, by_point=by_point))
+    assert (result.value, result.low, result.high, result.n) == (
+        *(estimate.value, estimate.low, estimate.high),
+        estimate.n,
+    )
+
+
+def exact(events: float, n: int, *, wider: float = 1.0) -> Estimate:
+    """A share with its exact interval, ``wider`` times as wide."""
+    interval = clopper_pearson(events, n)
+    assert interval is not None
+    middle, half = (interval.low + interval.high) / 2, (interval.high - interval.low) / 2 * wider
+    return Estimate(events / n, middle - half, middle + half, n)
+
+
+@pytest.mark.parametrize(
+    ("text", "estimate", "n"),
+    [
+        # (1.96 sqrt(.1 x .9) + .8416 sqrt(.05 x .95))^2 / .05^2 = 238.0
+        ("tie_rate<=0.10", exact(5, 100), 238),
+        ("tie_rate<=0.10", exact(5, 100, wider=2.0), 952),  # times the design effect 4
+        ("tie_rate<=0.10", exact(5, 100, wider=0.5), 238),  # which is at least 1
+        ("tie_rate>=0.80", exact(90, 100), 107),  # (1.96 x .4 + .8416 x .3)^2 / .1^2 = 107.4
+        ("tie_rate<=0.10", exact(30, 300), None),  # on the threshold
+        ("tie_rate<=0.10", exact(8, 100), None),  # 1643 are more than ten times 100
+        ("tie_rate<=0.10", exact(0, 30), 35),  # (1.96 x .3)^2 / .1^2 = 34.6
+        # 7.849 x .5^2 / .1^2 = 196.2
+        ("position_bias<=0.15", Estimate(0.05, -0.05, 0.16, 90, sd=0.5), 197),
+        ("abs(position_bias)<=0.15", Estimate(-0.05, -0.16, 0.05, 90, sd=0.5), 197),
+        ("position_bias<=0.15", Estimate(-0.05, -0.16, 0.16, 90, sd=0.5), 91),  # 49.1, and 90 have not decided
+        # no standard deviation: .2 / 3.92 x sqrt(100) = .51, and 7.849 x .51^2 / .1^2 = 204.3
+        ("macro_f1>=0.80", Estimate(0.7, 0.6, 0.8, 100), 205),
+    ],
+)
+def test_how_many_would_decide(text: str, estimate: Estimate, n: int | None) -> None:
+    said = more_needed(parse_gate(text), estimate)
+    if n is None:
+        assert said == "too close to call"
+        return
+    found = re.fullmatch(r"about (\d+) instances would decide", said)
+    assert found is not None, said
+    assert int(found[1]) == pytest.approx(n, abs=1)
+
+
+# --- what no outcome could pass -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "n", "best"),
+    [
+        ("tie_rate<=0.10", 36, "without a single event"),
+        ("tie_rate<0.10", 36, "without a single event"),
+        ("tie_rate<=0.05", 72, "without a single event"),
+        ("tie_rate<=0.02", 183, "without a single event"),
+        ("strict_accuracy>=0.80", 17, "with every instance right"),
+        ("abs(position_bias)<=0.10", 36, "without a single event"),
+    ],
+)
+def test_the_n_that_a_gate_takes(text: str, n: int, best: str) -> None:
+    gate = parse_gate(text)
+    assert cannot_pass(gate, n, None) is None
+    assert cannot_pass(gate, n - 1, None) == f"{text}: {n - 1} instances cannot pass it even {best}; it takes {n}"
+    assert cannot_pass(gate, n - 1, None, by_point=True) is None
+    assert cannot_pass(replace(gate, point=True), n - 1, None) is None
+
+
+def test_the_n_that_a_gate_takes_in_clusters() -> None:
+    gate = parse_gate("tie_rate<=0.10")
+    said = cannot_pass(gate, 154, 12)
+    assert said is not None
+    assert said.startswith("tie_rate<=0.10: 154 instances in 12 clusters cannot pass it even without a single event; ")
+    assert cannot_pass(gate, 154, 154) is None
+
+
+def test_the_number_of_clusters_that_it_names_is_enough() -> None:
+    for text in ("tie_rate<=0.10", "tie_rate<=0.05", "strict_accuracy>=0.80"):
+        said = cannot_pass(parse_gate(text), 500, 5)
+        assert said is not None
+        named = int(re.findall(r"it takes (\d+) clusters", said)[0])
+        assert cannot_pass(parse_gate(text), 500, named) is None, said
+
+
+@pytest.mark.parametrize(("text", "n"), [("tie_rate<=0", 10**6), ("strict_accuracy>=1", 10**6)])
+def test_some_thresholds_no_n_can_reach(text: str, n: int) -> None:
+    said = cannot_pass(parse_gate(text), n, None)
+    assert said is not None
+    assert said.endswith("no number of instances can; use @point")
+
+
+@pytest.mark.parametrize("text", ["cost_usd<=0.10", "score_levels>=2", "position_bias>=0.5"])
+def test_some_gates_any_n_may_pass(text: str) -> None:
+    assert cannot_pass(parse_gate(text), 1, None) is None
+
+
+@pytest.fixture(scope="module")
+def flawless(make_suite: Callable[..., Suite], make_instance: Callable[..., Any]) -> Callable[[str, int], View]:
+    @cache
+    def build(protocol: str, n: int) -> View:
+        """A judge that is right in every vote and scores the same idea the same."""
+        golds = ("x", "x") if protocol == "pairwise" else (NOVEL, NOT_NOVEL)
+        made = [make_instance(protocol, f"i{k:03}", gold=golds[k % 2]) for k in range(n)]
+        suite, traits = make_suite(protocol, *made), Traits(may_tie=True, may_abstain=True)
+        orders = ("ab", "ba") if protocol == "pairwise" else (None,)
+        results = []
+        for k, instance in enumerate(made):
+            score = None if protocol == "pairwise" else 9.0 - k % 2
+            votes = [Vote(order, j, label=instance.gold, score=score) for order in orders for j in range(3)]
+            outcome = make_outcome(suite, instance, votes, orders, traits)
+            results.append(CaseResult("j", suite.name, "reference", instance.id, outcome))
+        return View(results, suite, traits)
+
+    return build
+
+
+@pytest.mark.parametrize("n", [3, 16, 35, 72])
+@pytest.mark.parametrize("name", sorted(CATALOGUE))
+def test_what_a_flawless_judge_passes_is_not_called_impossible(
+    name: str, n: int, flawless: Callable[[str, int], View]
+) -> None:
+    metric = CATALOGUE[name]
+    estimate = metric.compute(flawless(metric.protocols[0], n))
+    for threshold in ("<=0.10", "<=0.05") if metric.better == "low" else (">=0.80", ">=0.95"):
+        gate = parse_gate(f"{name}{threshold}")
+        if decide(gate, estimate) == PASS:
+            assert cannot_pass(gate, n, None) is None, f"{n} instances do pass it"
+
+
+# --- gates of a suite and of the options --------------------------------------------------------------------
+
+
+@pytest.fixture
+def suite(make_suite: Callable[..., Suite], make_instance: Callable[..., Any]) -> Suite:
+    made = [make_instance("pairwise", f"i{k}", strata={"area": area}) for k, area in enumerate(("cs", "bio"))]
+    plain = make_suite("pairwise", *made, gates=("tie_rate<=0.10", "strict_accuracy>=0.80", "abs(position_bias)<=0.10"))
+    reference = plain.variants["reference"]
+    return replace(plain, variants={"reference": reference, "P4": replace(reference, name="P4")})
+
+
+@pytest.mark.parametrize(
+    ("extra", "gates"),
+    [
+        ([], ["tie_rate<=0.10", "strict_accuracy>=0.80", "abs(position_bias)<=0.10"]),
+        (["tie_rate<=0.30"], ["strict_accuracy>=0.80", "abs(position_bias)<=0.10", "tie_rate<=0.30"]),
+        (["tie_rate@point<0.2"], ["strict_accuracy>=0.80", "abs(position_bias)<=0.10", "tie_rate@point<0.2"]),
+        *[
+            ([other], ["tie_rate<=0.10", "strict_accuracy>=0.80", "abs(position_bias)<=0.10", other])
+            for other in ("tie_rate>=0.01", "tie_rate[P4]<=0.30", "tie_rate@area:cs<=0.30", "position_bias<=0.3")
+        ],
+        (["tie_rate<=0.1", "tie_rate<=0.1"], ["strict_accuracy>=0.80", "abs(position_bias)<=0.10", "tie_rate<=0.1"]),
+        (["macro_f1>=0.8", "tie_rate[P5]<=0.1"], ["tie_rate<=0.10", "strict_accuracy>=0.80", "abs(position_bias)<=0.10"]),
+    ],
+)
+def test_an_option_replaces_the_suites_gate_on_the_same_quantity(extra: list[str], gates: list[str], suite: Suite) -> None:
+    assert [gate.text for gate in gates_for(suite, [parse_gate(text) for text in extra])] == gates
+
+
+@pytest.mark.parametrize(
+    ("text", "kind", "message"),
+    [
+        ("macro_f1>=0.8", UnknownNameError, "unknown pairwise metric 'macro_f1'"),
+        ("tie_rate[P5]<=0.1", UnknownNameError, r"unknown variant in the gate 'tie_rate\[P5\]<=0.1' 'P5'.*P4, reference"),
+        ("tie_rate@aera:cs<=0.1", UnknownNameError, "unknown stratum in the gate .* 'aera'.*Did you mean 'area'"),
+        ("tie_rate@area:law<=0.1", UnknownNameError, "unknown value of the stratum 'area' .* 'law'.*bio, cs"),
+    ],
+)
+def test_names_that_a_suite_does_not_have(text: str, kind: type[NoveltyError], message: str, suite: Suite) -> None:
+    with pytest.raises(kind, match=message):
+        check_gate_names(parse_gate(text), suite)
+    with pytest.raises(kind, match=message):
+        check_option_gates([parse_gate("tie_rate<=0.1"), parse_gate(text)], [suite])
+
+
+def test_a_gate_on_accuracy_needs_gold(suite: Suite) -> None:
+    bare = replace(suite, label_kind="none", gates=())
+    gate = parse_gate("strict_accuracy>=0.80")
+    with pytest.raises(SuiteError, match="needs gold labels, and the suite made has none"):
+        check_gate_names(gate, bare)
+    check_gate_names(parse_gate("tie_rate<=0.1"), bare)
+    check_gate_names(gate, suite)
+    check_option_gates([gate], [bare, suite])  # one suite that it fits is enough
+    assert gates_for(bare, [gate]) == ()
+
+
+# --- ids ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "slug"),
+    [
+        ("tie_rate<=0.10", "tie_rate-le-0.1"),
+        ("tie_rate[P4]@area:deep sea@point>0.10", "tie_rate-p4-area.deep-sea-point-gt-0.1"),
+        ("abs(position_bias)<0.5", "abs-position_bias-lt-0.5"),
+        ("position_bias>=-0.5", "position_bias-ge--0.5"),
+    ],
+)
+def test_slugs(text: str, slug: str) -> None:
+    assert parse_gate(text).slug == slug
+
+
+def test_slugs_are_unique_and_in_the_alphabet_of_ids() -> None:
+    texts = [
+        f"{metric}{variant}{at}{op}{threshold}"
+        for metric, variant, at, op, threshold in product(
+            ("tie_rate", "position_bias", "abs(position_bias)"),
+            ("", "[P4]", "[plan]"),
+            ("", "@point", "@area:cs", "@area:cs@point", "@year:2017"),
+            ("<=", "<", ">=", ">"),
+            ("0.1", "0.12", "1"),
+        )
+    ]
+    slugs = [parse_gate(text).slug for text in texts]
+    assert len(set(slugs)) == len(texts)
+    assert all(re.fullmatch("[a-z0-9._-]+", slug) for slug in slugs)
