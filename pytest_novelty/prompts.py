@@ -179,7 +179,7 @@ def check_prompt(prompt: Prompt) -> None:
         works = (Work("{{ title }} of a work", "text of <a> work", 1999),) if rich else ()
         ideas = [ShownIdea(f"title {i}", f"{{{{ text }}}} & <b>{i}</b> \"'", works) for i in range(count)]
         powers = _SamplePowers(may_tie=rich, may_abstain=rich)
-        messages = prompt.render(ideas, "2020-12-31" if rich else None, powers, instance="(sample)")
+        messages = prompt.render(ideas, "2020-12-31" if rich else None, powers)
         whole = "\n".join(content for _, content in messages)
         for idea in ideas:
             if idea.text not in whole:

@@ -111,8 +111,9 @@ def test_a_free_judge_needs_no_budget(ready: Lab, dist: str) -> None:
 def test_no_money_at_all(ready: Lab, dist: str) -> None:
     for judge in ("cent", "telling"):
         ran = ready.judge(judge, "small", "--novelty-budget=0", dist=dist if judge == "telling" else "")
-        assert (ran.ret, ran.calls) == (0, [])
+        assert (ran.ret, ran.calls) == (1, [])  # nothing was found out, so nothing passed
         assert ran.counts() == {"skipped": 20}
+        assert "the budget of $0 is reached: 20 cases were not judged" in ran.out
 
 
 def test_never_exceeded_with_many_in_flight(lab: Lab, dist: str) -> None:

@@ -60,7 +60,7 @@ def test_a_second_run_asks_nothing(lab: Lab, dist: str) -> None:
     second = lab.judge(dist="" if dist else "-n2")  # what one kind of run stored the other finds
     assert (len(first.calls), len(second.calls)) == (12, 0)
     assert "12 calls, none stored" in first.out
-    assert "12 calls, 12 of them stored" in second.out
+    assert "12 calls, 12 verdicts stored" in second.out
     assert "Calls: 0 made, 12 reused" in second.plain
     assert (second.report["calls"]["made"], second.report["calls"]["reused"]) == (0, 12)
     for part in ("gates", "outcomes"):

@@ -67,7 +67,9 @@ def ideas(make_suite: Callable[..., Suite], make_instance: Callable[..., Any]) -
 )
 @pytest.mark.parametrize("axes", [{}, {"votes": 1, "orders": "ab"}, {"votes": 5}])
 def test_share_right_of_pairs(instances: set[str], accuracy: float | None, axes: dict[str, Any], pairs: Suite) -> None:
-    assert lexical_accuracy(planned(pairs, **axes), instances) == (None if accuracy is None else pytest.approx(accuracy))
+    assert lexical_accuracy(planned(pairs, **axes), instances) == (
+        None if accuracy is None else pytest.approx(accuracy)
+    )
 
 
 @pytest.mark.parametrize(

@@ -73,7 +73,9 @@ def ideas(make_suite: Callable[..., Any], make_instance: Callable[..., Any]) -> 
     def build(ballots: Sequence[str], gold: str, traits: Traits = Traits(), **options: Any) -> View:  # noqa: B008
         """One ballot and one letter of gold (1, 0, or . for none) an idea."""
         made = [make_instance(name=f"i{k:04}", gold=LABELS.get(letter), as_of="2016") for k, letter in enumerate(gold)]
-        return view_of_votes(make_suite("pointwise", *made), [cast(b, (None,)) for b in ballots], traits, (None,), options)
+        return view_of_votes(
+            make_suite("pointwise", *made), [cast(b, (None,)) for b in ballots], traits, (None,), options
+        )
 
     return build
 
@@ -188,7 +190,9 @@ def test_what_failures_count_as(failures: str, strict: float, soft: float, n: in
     assert tie_rate(view).value == 1 / 5  # never a failure
 
 
-@pytest.mark.parametrize(("failures", "value"), [("wrong", (2 / 3 + 4 / 5) / 2), ("drop", 1), ("tie", (2 / 3 + 4 / 5) / 2)])
+@pytest.mark.parametrize(
+    ("failures", "value"), [("wrong", (2 / 3 + 4 / 5) / 2), ("drop", 1), ("tie", (2 / 3 + 4 / 5) / 2)]
+)
 def test_what_failures_count_as_in_an_f1(failures: str, value: float, ideas: ViewOf) -> None:
     assert macro_f1(ideas(["1", "-", "0", "0", "!"], "11000", failures=failures)).value == pytest.approx(value)
 

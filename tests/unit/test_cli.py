@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from pytest_novelty import cli, digests
+from pytest_novelty import cli
 from pytest_novelty.cli import main
 from pytest_novelty.data import data_folder
 from pytest_novelty.evaluation import evaluate
@@ -242,28 +242,24 @@ def test_a_failed_export_leaves_the_old_file_and_nothing_beside_it(
     folder.mkdir()
     target = folder / "all.jsonl"
     target.write_text("old\n")
-    whole, written = digests.canonical_json, iter(range(5))
 
-    def fails(value: Any) -> str:
-        if next(written, None) is None:
-            raise OSError(28, "No space left on device")
-        return whole(value)
+    def fails(self: Path, other: Path) -> None:
+        raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(digests, "canonical_json", fails)
+    monkeypatch.setattr(Path, "replace", fails)
     status, _, err = run("export", "--store", store, "--out", target)
     assert (status, err) == (4, f"pytest-novelty: {target}: cannot be written: No space left on device\n")
     assert target.read_text() == "old\n"
     assert [path.name for path in folder.iterdir()] == ["all.jsonl"]
 
 
-def test_an_export_that_cannot_be_written(run: Said, store: Path, tmp_path: Path) -> None:
-    status, _, err = run("export", "--store", store, "--out", tmp_path / "absent" / "all.jsonl")
-    assert status == 4
-    assert "cannot be written: No such file or directory" in err
+def test_an_export_makes_its_folder_and_refuses_one_as_its_file(run: Said, store: Path, tmp_path: Path) -> None:
+    status, _, _ = run("export", "--store", store, "--out", tmp_path / "made" / "all.jsonl")
+    assert (status, (tmp_path / "made" / "all.jsonl").is_file()) == (0, True)
     (tmp_path / "folder").mkdir()
     status, _, err = run("export", "--store", store, "--out", tmp_path / "folder")
     assert (status, "cannot be written: Is a directory" in err) == (4, True)
-    assert not list(tmp_path.glob(".*partial"))
+    assert not list(tmp_path.glob(".folder*"))
 
 
 # --- usage --------------------------------------------------------------------------------------------------

@@ -85,7 +85,8 @@ def test_one_label(ballots: str, gold: str, found: str, view_of: ViewOf) -> None
         ([*["xx yy"] * 4, "xx yx"], "answers by position: 19 of 20 votes name the idea shown first"),
         ([*["xx yy"] * 4, "xy yx"], ""),
         ([*["xx yy"] * 2, "x- --"], ""),  # nine votes
-        (["xx yy"] * 2 + ["x- y-"], "answers by position: 10 of 10 votes name the idea shown first"),
+        (["xx yy"] * 2 + ["x- y-"], ""),  # ten votes, but three pairs
+        (["xx yy"] * 2 + ["x- y-"] * 3, "answers by position: 14 of 14 votes name the idea shown first"),
         (["xxtt yytt"] * 5, "answers by position: 20 of 20 votes name the idea shown first"),  # ties name none
         (["xx xx"] * 5, ""),  # always the same idea, and it is right
         (["tt tt"] * 5, ""),
@@ -159,7 +160,10 @@ def test_look_ups(
         ([("a", ("m-1",)), ("a", ("m-1",)), ("b", ("m-2",))], []),
         ([("a", ()), ("a", ("m-1",))], []),
         ([("a", ("m-2",)), ("a", ("m-1",)), ("b", ("m-2",))], ["a was served by 2 models: m-1, m-2"]),
-        ([("b", ("m", "n")), ("a", ("o", "p", "q"))], ["a was served by 3 models: o, p, q", "b was served by 2 models: m, n"]),
+        (
+            [("b", ("m", "n")), ("a", ("o", "p", "q"))],
+            ["a was served by 3 models: o, p, q", "b was served by 2 models: m, n"],
+        ),
     ],
 )
 def test_two_served_models(served: list[tuple[str, tuple[str, ...]]], found: list[str], view_of: ViewOf) -> None:

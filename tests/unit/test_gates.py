@@ -75,7 +75,9 @@ def test_every_form(text: str, parts: dict[str, Any]) -> None:
     ],
 )
 def test_what_cannot_be_read_is_shown_with_the_grammar(text: str) -> None:
-    with pytest.raises(GateSyntaxError, match=r"cannot read .*A gate reads metric\[variant\]@stratum:value <= number") as raised:
+    with pytest.raises(
+        GateSyntaxError, match=r"cannot read .*A gate reads metric\[variant\]@stratum:value <= number"
+    ) as raised:
         parse_gate(text)
     assert repr(text) in raised.value.message
 
@@ -177,7 +179,12 @@ def test_without_a_value_or_an_interval_nothing_is_decided(text: str) -> None:
             False,
             "tie_rate is 0.5 [0.4, 0.6], n = 90; decided by the value alone",
         ),
-        ("tie_rate<=0.6", Estimate(0.5, 0.4, 0.7, 90), True, "tie_rate is 0.5 [0.4, 0.7], n = 90; decided by the value alone"),
+        (
+            "tie_rate<=0.6",
+            Estimate(0.5, 0.4, 0.7, 90),
+            True,
+            "tie_rate is 0.5 [0.4, 0.7], n = 90; decided by the value alone",
+        ),
         ("cost_usd<=200", Estimate(123.456789, 123.456789, 123.456789, 3), False, "cost_usd is 123.457, n = 3"),
         (
             "tie_rate<=0.10",
@@ -345,10 +352,15 @@ def suite(make_suite: Callable[..., Suite], make_instance: Callable[..., Any]) -
             for other in ("tie_rate>=0.01", "tie_rate[P4]<=0.30", "tie_rate@area:cs<=0.30", "position_bias<=0.3")
         ],
         (["tie_rate<=0.1", "tie_rate<=0.1"], ["strict_accuracy>=0.80", "abs(position_bias)<=0.10", "tie_rate<=0.1"]),
-        (["macro_f1>=0.8", "tie_rate[P5]<=0.1"], ["tie_rate<=0.10", "strict_accuracy>=0.80", "abs(position_bias)<=0.10"]),
+        (
+            ["macro_f1>=0.8", "tie_rate[P5]<=0.1"],
+            ["tie_rate<=0.10", "strict_accuracy>=0.80", "abs(position_bias)<=0.10"],
+        ),
     ],
 )
-def test_an_option_replaces_the_suites_gate_on_the_same_quantity(extra: list[str], gates: list[str], suite: Suite) -> None:
+def test_an_option_replaces_the_suites_gate_on_the_same_quantity(
+    extra: list[str], gates: list[str], suite: Suite
+) -> None:
     assert [gate.text for gate in gates_for(suite, [parse_gate(text) for text in extra])] == gates
 
 
@@ -356,7 +368,11 @@ def test_an_option_replaces_the_suites_gate_on_the_same_quantity(extra: list[str
     ("text", "kind", "message"),
     [
         ("macro_f1>=0.8", UnknownNameError, "unknown pairwise metric 'macro_f1'"),
-        ("tie_rate[P5]<=0.1", UnknownNameError, r"unknown variant in the gate 'tie_rate\[P5\]<=0.1' 'P5'.*P4, reference"),
+        (
+            "tie_rate[P5]<=0.1",
+            UnknownNameError,
+            r"unknown variant in the gate 'tie_rate\[P5\]<=0.1' 'P5'.*P4, reference",
+        ),
         ("tie_rate@aera:cs<=0.1", UnknownNameError, "unknown stratum in the gate .* 'aera'.*Did you mean 'area'"),
         ("tie_rate@area:law<=0.1", UnknownNameError, "unknown value of the stratum 'area' .* 'law'.*bio, cs"),
     ],

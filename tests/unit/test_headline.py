@@ -57,7 +57,9 @@ def suite_of(make_suite: Callable[..., Suite], make_instance: Callable[..., Any]
         for k in range(n):
             good = Idea("x", f"good {k}", "kelp ferries", related_work=(Work("w", "clocks of glass"),))
             bad = Idea("y", f"bad {k}", "clocks of glass")
-            ideas, gold = ((good, bad), "x") if protocol == "pairwise" else ([(good,), (bad,)][k % 2], [NOVEL, NOT_NOVEL][k % 2])
+            ideas, gold = (
+                ((good, bad), "x") if protocol == "pairwise" else ([(good,), (bad,)][k % 2], [NOVEL, NOT_NOVEL][k % 2])
+            )
             gold_or_none = None if changes.get("label_kind") == "none" else gold
             made.append(make_instance(protocol, f"i{k:02}", ideas=ideas, gold=gold_or_none, as_of="2016-12-31"))
         return make_suite(protocol, *made, name=name, **changes)
@@ -132,7 +134,7 @@ END = " Labels: construction. Not measured: grounding."
         (
             BROKEN,
             1,
-            "mine 3f2a is right on 90 % [55, >99] of 10 pairs (coin 25); 0 % turn with the order; 10 % have an invalid answer.",
+            "mine 3f2a is right on 90 % [55, >99] of 10 pairs (coin 25); 0 % turn with the order (n = 9); 10 % have an invalid answer.",
         ),
         (
             declares(lambda request: winner(request, True), version="0123456789abcdef"),
@@ -228,7 +230,9 @@ def test_with_a_shipped_suite_alone_the_users_ideas_are_not_measured(suite_of: C
     shipped = suite_of(path=data_folder("suites") / "made" / "suite.yaml")
     assert evaluate({"mine": RIGHT}, shipped).headline.endswith("Not measured: grounding, your own ideas.")
     own = suite_of("pointwise", 2, "own", label_kind="none")
-    both = evaluate({"mine": declares(lambda r: {"novel": True} if r.protocol == "pointwise" else winner(r, True))}, [shipped, own])
+    both = evaluate(
+        {"mine": declares(lambda r: {"novel": True} if r.protocol == "pointwise" else winner(r, True))}, [shipped, own]
+    )
     assert both.headline.endswith(" Labels: construction. Not measured: grounding.")
 
 

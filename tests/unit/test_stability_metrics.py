@@ -253,7 +253,6 @@ def test_position_does_not_apply_to_one_order_or_one_idea(metric: Callable[[View
 # --- the coin, in closed form (REFERENCE_VALUES.md, STATISTICS.md 6) ----------------------------------------
 
 
-
 def patterns(k: int) -> list[str]:
     """Every pattern of k votes in each of two orders: each is as likely as any other for a coin."""
     return [f"{''.join(votes[:k])} {''.join(votes[k:])}" for votes in product("xy", repeat=2 * k)]

@@ -158,7 +158,9 @@ def test_choosing_the_threshold_widens_the_interval() -> None:
     assert (wide.value, wide.n) == (0.5, 40)
     assert wide.method == "Clopper-Pearson, thresholds chosen inside 400 resamples"
     assert wide.note == "1 tie, threshold by cross-validation"
-    assert widen(Estimate(0.5, 0.4, 0.6), accuracy, SCORES, GOLD, np.arange(40), 0).note == "threshold by cross-validation"
+    assert (
+        widen(Estimate(0.5, 0.4, 0.6), accuracy, SCORES, GOLD, np.arange(40), 0).note == "threshold by cross-validation"
+    )
 
 
 def test_it_never_narrows_an_interval() -> None:
