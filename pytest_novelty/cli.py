@@ -69,6 +69,7 @@ def _targets(path: Path) -> list[Path]:
     if (path / "suite.yaml").is_file() or (path / "ideas.jsonl").is_file():
         return [path]
     found = [suite.parent for suite in sorted(path.rglob("suite.yaml"))]
+    found += [ideas.parent for ideas in sorted(path.rglob("ideas.jsonl"))]
     found += [file for file in sorted(path.rglob("*.yaml")) if _declared_format(file) == "prompt"]
     return found or ([path] if any(file.suffix in (".txt", ".md") for file in path.iterdir()) else [])
 

@@ -4,11 +4,14 @@
 def my_llm(messages):
     # messages: [{"role": "system", "content": "..."}, {"role": "user", "content": "..."}]
     # return your_client.chat(messages)
-    return '{"reasoning": "A stand-in that finds everything novel.", "novel": true}'
+    return '{"reasoning": "A stand-in that answers both protocols.", "novel": true, "winner": "A"}'
 
 
 def myjudge(request):
     return {"answer": my_llm(request.messages), "cost_usd": 0.002}
+
+
+myjudge.version = "1"  # change it when the judge changes
 
 
 def pytest_novelty_judges():

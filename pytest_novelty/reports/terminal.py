@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Final
 
 from pytest_novelty.gates import FAIL, INCONCLUSIVE, NOT_ENFORCED, PASS, GateResult
+from pytest_novelty.headline import headline_sentences
 from pytest_novelty.metrics.catalogue import CATALOGUE
 from pytest_novelty.model import CORRECT, REFERENCE, UNLABELLED, WRONG
 from pytest_novelty.outcomes import CaseResult
@@ -51,7 +52,8 @@ def render(report: Report, *, width: int = 100, colour: bool = False) -> str:
         highlight=False,
         legacy_windows=False,
     )
-    console.print(_styled(clean(report.headline), "bold"))
+    for sentence in headline_sentences(report):
+        console.print(_styled(clean(sentence), "bold"))
     for planned in report.plan.suites.values():
         for judge in report.plan.judges:
             for variant in planned.variants:
