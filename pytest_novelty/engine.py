@@ -15,6 +15,7 @@ import asyncio
 import contextvars
 import itertools
 import threading
+import time
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -102,6 +103,7 @@ class Engine:
         self.cost_usd = 0.0
         """Calls that ended in this process, and what is known of their cost."""
         self._closed = threading.Event()
+        self._done = threading.Event()
         self._written: deque[tuple[list[Item], list[Record]]] = deque()
         self._wake_writer = threading.Event()
         context = contextvars.copy_context()
@@ -300,7 +302,7 @@ class Engine:
         self, lane: Lane, items: list[Item], records: list[Record], seconds: float, worker: object = None
     ) -> tuple[Lane, list[Item]] | None:
         """Calls of one chunk ended. Returns a worker's next chunk."""
-        if self._ledger is not None and not self._closed.is_set():
+        if self._ledger is not None and not self._done.is_set():
             for item, record in zip(items, records, strict=True):
                 _settle(self._ledger, lane, item, record)
         self.made += len(items)
@@ -327,7 +329,7 @@ class Engine:
                 batch.extend(zip(items, records, strict=True))
             if batch:
                 self._keep(batch)
-            if self._closed.is_set() and not self._written:
+            if self._done.is_set() and not self._written:
                 return
 
     def _keep(self, batch: list[tuple[Item, Record]]) -> None:
@@ -367,12 +369,19 @@ class Engine:
                         lane.denied = False
                 self._pump()
 
-    def close(self, timeout_s: float = 10.0) -> list[str]:
-        """Stop: nothing new starts, what is finished is committed, judges are left. Returns problems met on the way."""
+    def close(self, finish_s: float = 0.0, timeout_s: float = 10.0) -> list[str]:
+        """Stop: nothing new starts, what ends within ``finish_s`` and what has ended is committed, judges are left.
+
+        Returns problems met on the way.
+        """
         with self._lock:
             self._closed.set()
+        deadline = time.monotonic() + finish_s
+        while self._in_flight > 0 and time.monotonic() < deadline:
+            time.sleep(0.01)
         self._sync.stop()
         problems = self._async.stop(timeout_s)
+        self._done.set()
         self._wake_writer.set()
         self._threads[0].join(timeout_s)
         return problems

@@ -84,8 +84,7 @@ class Plan:
 
         A mark's variants must all exist; those of the options choose from each suite what it has.
         """
-        gated = [parse_gate(text).variant for text in self.settings.gates]
-        wanted = (*self.settings.variants, *gated) if named is None else tuple(named)
+        wanted = self.option_variants if named is None else tuple(named)
         names = set(suite.variants) if "all" in wanted else {REFERENCE, *wanted}
         for name in sorted(names - set(suite.variants)):
             if named is not None:
@@ -106,6 +105,11 @@ class Plan:
                 self.prompts[name] = resolve_prompt(name, suite.folder, suite.protocol)
             except UnknownNameError:
                 self.prompts[name] = resolve_prompt(name, self.settings.base, suite.protocol)
+
+    @property
+    def option_variants(self) -> tuple[str, ...]:
+        """The variants that the options name, those that their gates rest on among them."""
+        return (*self.settings.variants, *(parse_gate(text).variant for text in self.settings.gates))
 
     def pairs(self, planned: SuitePlan) -> Iterator[tuple[Judge, Variant]]:
         """The judges and variants that a suite is run with; what does not apply is noted in ``skipped``."""

@@ -108,9 +108,9 @@ class Runner:
         """(calls that ended in this process, what is known of their cost in USD)."""
         return self._engine.made, self._engine.cost_usd
 
-    def close(self) -> list[str]:
-        """Commit what is finished, leave the judges. Returns problems met on the way."""
-        return self._engine.close()
+    def close(self, finish_s: float = 5.0) -> list[str]:
+        """Let calls in flight end for so long, commit what is finished, leave the judges. Returns problems met on the way."""
+        return self._engine.close(finish_s)
 
     def _tick(self, tick: Callable[[], None] | None) -> None:
         if self._cancelled:

@@ -153,7 +153,7 @@ class ActiveHooks:
     def _conclude(self, session: pytest.Session, unenforced: str) -> None:
         if self.session.is_worker:
             return
-        self.session.close()
+        self.session.close(0.0 if self._interrupted else 5.0)
         if not self.session.received:
             if self.session.unpaid or self.session.unrecorded:  # nothing was found out, so nothing passed
                 self._incomplete = True

@@ -182,7 +182,7 @@ class NoveltySession:
 
     def _cases(self, planned: Any, variants: Sequence[str] | None) -> list[Case]:
         """Of the variants that are named here (or by the options), not of those that another test's mark added."""
-        wanted = self.plan.settings.variants if variants is None else variants
+        wanted = self.plan.option_variants if variants is None else variants
         everything = "all" in wanted
         names = {"reference", *wanted}
         return [case for case in self.plan.cases_of(planned) if everything or case.variant.name in names]
@@ -364,10 +364,11 @@ class NoveltySession:
             ids.append(text if text not in ids else f"{text[:-1]}-{len(ids)}]")
         return ids
 
-    def close(self) -> None:
+    def close(self, finish_s: float = 5.0) -> None:
+        """Let calls in flight end for so long (they are paid for), keep what ended, leave the judges."""
         gc.unfreeze()
         if self._runner is not None:
-            self.notes += self._runner.close()
+            self.notes += self._runner.close(finish_s)
             self.made, self.cost_usd = self._runner.made
             self._runner = None
         if self._store is not None:

@@ -78,11 +78,11 @@ def test_by_hand(scores: list[list[float]], value: float, note: str, scored: Vie
 def test_the_votes_that_would_reach_it_do(scored: ViewOf) -> None:
     """Spearman-Brown by simulation: one vote 1/3, so two have 1/2 and eight have 0.8."""
     rng = np.random.default_rng(0)
-    true, noise = rng.normal(size=(4000, 1)), rng.normal(size=(4000, 8)) * np.sqrt(2)
+    true, noise = rng.normal(size=(800, 1)), rng.normal(size=(800, 8)) * np.sqrt(2)
     estimate = reliability(scored((true + noise)[:, :2].tolist()))
-    assert estimate.value == pytest.approx(0.5, abs=0.03)
-    assert int(estimate.note.split()[-4]) in (7, 8, 9)
-    assert reliability(scored((true + noise).tolist())).value == pytest.approx(0.8, abs=0.02)
+    assert estimate.value == pytest.approx(0.5, abs=0.06)
+    assert int(estimate.note.split()[-4]) in range(6, 12)
+    assert reliability(scored((true + noise).tolist())).value == pytest.approx(0.8, abs=0.03)
 
 
 def test_instances_with_a_failed_vote_are_left_out(scored: ViewOf) -> None:
