@@ -18,7 +18,6 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from typing import Final
 
 from pytest_novelty.async_runner import AsyncRunner
@@ -31,28 +30,12 @@ from pytest_novelty.model import OK, Record
 from pytest_novelty.recording import Recorder
 from pytest_novelty.store import NOT_REUSED, VerdictStore
 from pytest_novelty.sync_runner import SyncRunner
+from pytest_novelty.tickets import Ticket
 
 BUDGET_IS_REACHED: Final = "the budget is reached"
 _CHUNK: Final = 64
 _AHEAD_INSTANT: Final = 2048
 _TICK_S: Final = 0.05
-
-
-@dataclass
-class Ticket:
-    """The calls of one case on their way. ``records`` are in the order of ``calls``, None while missing;
-    ``reused`` are the indices of those that the store had."""
-
-    calls: Sequence[Call]
-    records: list[Record | None] = field(default_factory=list)
-    reused: set[int] = field(default_factory=set)
-    missing: list[Call] = field(default_factory=list)
-    pending: int = 0
-    stopped: bool = False
-    event: threading.Event | None = None
-
-    def __post_init__(self) -> None:
-        self.records = [None] * len(self.calls)
 
 
 class Engine:
@@ -288,7 +271,7 @@ class Engine:
         for item in lane.queue:
             for ticket, _ in self._waiting.pop(item.call.key, ()):
                 ticket.stopped = True
-                _count_down(ticket)
+                ticket.count_down()
         lane.queue.clear()
 
     def _adopt(self, lane: Lane, item: Item, answer: object) -> None:
@@ -345,7 +328,7 @@ class Engine:
             for item, record in batch:
                 for ticket, index in self._waiting.pop(item.call.key, ()):
                     ticket.records[index] = record
-                    _count_down(ticket)
+                    ticket.count_down()
 
     def _wake_all(self) -> None:
         for waiting in self._waiting.values():
@@ -385,12 +368,6 @@ class Engine:
         self._wake_writer.set()
         self._threads[0].join(timeout_s)
         return problems
-
-
-def _count_down(ticket: Ticket) -> None:
-    ticket.pending -= 1
-    if ticket.pending == 0 and ticket.event is not None:
-        ticket.event.set()
 
 
 def _settle(ledger: Ledger, lane: Lane, item: Item, record: Record) -> None:

@@ -9,12 +9,13 @@ from typing import Final
 
 from pytest_novelty.budget import Ledger
 from pytest_novelty.calls import Call, CallPlanner, Case, changed_parts
-from pytest_novelty.engine import Engine, Ticket
+from pytest_novelty.engine import Engine
 from pytest_novelty.errors import MissingVerdictError, NoveltyError, RunError
 from pytest_novelty.model import OK, Record
 from pytest_novelty.outcomes import CaseResult, case_result
 from pytest_novelty.plan import Plan
 from pytest_novelty.store import VerdictStore
+from pytest_novelty.tickets import Ticket
 
 Label = tuple[str, str, str, str]
 

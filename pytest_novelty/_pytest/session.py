@@ -6,7 +6,6 @@ resolve the same plan and judge. Nothing here knows a formula.
 
 from __future__ import annotations
 
-import gc
 import json
 import uuid
 from collections.abc import Callable, Hashable, Iterable, Sequence
@@ -17,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Final, NoReturn
 import pytest
 
 from pytest_novelty._pytest.cases import letter_of, plain
+from pytest_novelty._pytest.collecting import Collecting, not_collecting
 from pytest_novelty._pytest.ids import VIRTUAL, case_ids, gate_id, slug, virtual_part
 from pytest_novelty._pytest.options import read_settings
 from pytest_novelty._pytest.registration import conftests_read, merge_gates, merge_names
@@ -74,6 +74,7 @@ class NoveltySession:
         self.notes: list[str] = []
         self.written: list[str] = []
         """What was said of the report files."""
+        self._collecting = Collecting()
         self.made, self.cost_usd = 0, 0.0
         """Calls that ended in this process, or in the workers that have ended, and what is known of their cost."""
         self.unpaid = 0
@@ -206,7 +207,7 @@ class NoveltySession:
 
     def expect(self, items: Sequence[pytest.Item]) -> None:
         """Look ahead over the items that will run here: all, or this worker's slice of them."""
-        gc.freeze()  # tens of thousands of items and instances live to the end: do not walk them again and again
+        self._collecting.relax()
         cases = [case for item in items if not _is_skipped(item) and (case := self.case_of(item)) is not None]
         self.selected = cases
         if self.slices and self.slot is not None and len(cases) == len(items):
@@ -303,13 +304,6 @@ class NoveltySession:
         planned = self.plan.suites[suite]
         return from_wire(value, planned.suite, planned.by_id[instance])
 
-    def _budget_note(self) -> str:
-        settings = self.plan.settings
-        return (
-            f"the budget of ${settings.budget_usd:g} is reached: {self.unpaid} cases were not judged; the same command with a "
-            "higher --novelty-budget goes on from here"
-        )
-
     def gate_count(self) -> int:
         """Gates that will be reported, as far as is known now."""
         return sum(
@@ -319,27 +313,33 @@ class NoveltySession:
 
     def conclude(self, unenforced: str) -> Report:
         """Compute the report from what arrived."""
+        from pytest_novelty.results import make_report  # numpy: workers never need it
+
+        with not_collecting():
+            results = self.results()
+            self._note_what_is_missing(sum(result.usage.made for result in results))
+            if self.unpaid:
+                unenforced = unenforced or "the budget is reached"
+            self.report = make_report(self.plan, results, unenforced=unenforced, notes=self.notes)
+        return self.report
+
+    def _note_what_is_missing(self, reported: int) -> None:
         if self.unrecorded:
             self.notes.append(f"{self.unrecorded} cases were not judged: offline, and their verdicts are not recorded")
         if self.unpaid:
             self.notes.append(self._budget_note())
-            unenforced = unenforced or "the budget is reached"
-        reported = sum(result.usage.made for result in self.results())
         if self.made > reported:  # asked ahead of cases that then did not run
             self.notes.append(
                 f"{self.made:,} calls were made, ${self.cost_usd:.4f} in all as far as known: {self.made - reported:,} of them "
                 "for cases that did not end; they are stored"
             )
-        from pytest_novelty.results import make_report  # numpy and scipy: workers never need them
 
-        collects = gc.isenabled()
-        gc.disable()  # a moment of making many small objects, none of them garbage
-        try:
-            self.report = make_report(self.plan, self.results(), unenforced=unenforced, notes=self.notes)
-        finally:
-            if collects:
-                gc.enable()
-        return self.report
+    def _budget_note(self) -> str:
+        settings = self.plan.settings
+        return (
+            f"the budget of ${settings.budget_usd:g} is reached: {self.unpaid} cases were not judged; the same command with a "
+            "higher --novelty-budget goes on from here"
+        )
 
     def write_reports(self) -> bool:
         """Write the report files, and keep in ``written`` what is to be said of them. False if one could not be written."""
@@ -366,7 +366,7 @@ class NoveltySession:
 
     def close(self, finish_s: float = 5.0) -> None:
         """Let calls in flight end for so long (they are paid for), keep what ended, leave the judges."""
-        gc.unfreeze()
+        self._collecting.restore()
         if self._runner is not None:
             self.notes += self._runner.close(finish_s)
             self.made, self.cost_usd = self._runner.made

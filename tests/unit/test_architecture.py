@@ -20,7 +20,7 @@ LAYERS = [
     ["metrics.permutation", "metrics.planning", "gates"],
     ["instances", "prompts", "suites", "sampling", "judges"],
     ["calls", "answers", "outcomes", "recording", "store", "budget"],
-    ["lanes", "sync_runner", "async_runner", "engine", "plan", "metrics"],
+    ["lanes", "tickets", "sync_runner", "async_runner", "engine", "plan", "metrics"],
     ["runner", "baseline", "findings", "headline", "reports", "results", "dryrun"],
     ["evaluation", "cli"],
     ["hookspecs", "_pytest", "conformance", "plugin"],

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from pytest_novelty.findings import find_degenerate, find_looked_up, find_models
+from pytest_novelty.findings import find_degenerate, find_looked_up, find_models, find_unanswered
 from pytest_novelty.judges.base import Traits
 from pytest_novelty.metrics.view import View
 from pytest_novelty.model import ERROR, NOT_NOVEL, NOVEL, OK, TIE, Vote
@@ -67,6 +68,8 @@ def degenerate(view: View, variant: str = "reference") -> list[str]:
         ("1" * 10, "10" * 5, "says novel to nearly everything: 10 of 10 votes"),
         ("1" * 9, "10" * 4 + "1", ""),  # too few
         ("1" * 9 + "-", "10" * 5, ""),
+        (["111"] * 9, "10" * 4 + "1", ""),  # votes on one idea are not independent
+        (["11"] * 10, "10" * 5, "says novel to nearly everything: 20 of 20 votes"),
         ("1" * 20, "1" * 19 + "0", ""),  # the labels are as one-sided
         ("1" * 20, "1" * 18 + "00", "says novel to nearly everything: 20 of 20 votes"),
         ("1" * 20, "0" * 20, "says novel to nearly everything: 20 of 20 votes"),
@@ -86,6 +89,8 @@ def test_one_label(ballots: str, gold: str, found: str, view_of: ViewOf) -> None
         ([*["xx yy"] * 4, "xy yx"], ""),
         ([*["xx yy"] * 2, "x- --"], ""),  # nine votes
         (["xx yy"] * 2 + ["x- y-"], ""),  # ten votes, but three pairs
+        (["x y"] * 5, "answers by position: 10 of 10 votes name the idea shown first"),
+        (["x y"] * 4 + ["x -"], ""),  # nine votes
         (["xx yy"] * 2 + ["x- y-"] * 3, "answers by position: 14 of 14 votes name the idea shown first"),
         (["xxtt yytt"] * 5, "answers by position: 20 of 20 votes name the idea shown first"),  # ties name none
         (["xx xx"] * 5, ""),  # always the same idea, and it is right
@@ -121,6 +126,34 @@ def test_label_and_score_are_told_each_with_the_variant(view_of: ViewOf) -> None
         "degenerate: judge on made, variant P4 says novel to nearly everything: 10 of 10 votes",
         "degenerate: judge on made, variant P4 gives the score 3 to 10 of 10 votes",
     ]
+
+
+# --- no answers ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("ballots", "kinds", "found"),
+    [
+        (["--- ---"] * 2, {"timeout": 6}, "12 of 12 answers failed as 'timeout'"),
+        (["-- ---"] * 2, {"timeout": 3, "echo": 2}, "6 of 10 answers failed as 'timeout'"),
+        (["-- --x"] * 2, {"not JSON": 4}, ""),  # eight of ten
+        (["-" * 10 + " " + "-" * 8 + "xx"], {"not JSON": 18}, "18 of 20 answers failed as 'not JSON'"),
+        (["--- ---"], {"timeout": 6}, ""),  # too few
+        (["xxx xxx"] * 2, {}, ""),
+        (
+            ["--- ---"] * 2,
+            {"missing key": 6},
+            "12 of 12 answers failed as 'missing key'; does it judge this protocol? A judge that does not declares protocols",
+        ),
+    ],
+)
+def test_hardly_a_valid_verdict(ballots: list[str], kinds: dict[str, int], found: str, view_of: ViewOf) -> None:
+    """``kinds``: of the failures of each instance."""
+    view = view_of(ballots)
+    failed = View([replace(result, kinds=kinds) for result in view.results], view.suite, view.traits)
+    for variant, place in (("reference", "judge on made"), ("P4", "judge on made, variant P4")):
+        expected = [f"{place} gave hardly a valid verdict: {found}"] if found else []
+        assert find_unanswered({("made", variant, "judge"): failed}) == expected
 
 
 # --- look-ups -----------------------------------------------------------------------------------------------

@@ -43,6 +43,9 @@ RIGHT = declares(lambda request: winner(request, True))
 FIRST = declares(lambda request: {"winner": "A"})
 MOSTLY = declares(lambda request: winner(request, number_of(request) >= 2))
 NOISY = declares(lambda request: winner(request, request.sample != 2))
+ONCE = declares(
+    lambda request: winner(request, number_of(request) > 0 or (request.sample == 2) == (request.order == "ba"))
+)
 BROKEN = declares(lambda request: winner(request, True) if number_of(request) else "I would rather not say.")
 NOVEL_TO_ALL = declares(lambda request: {"novel": True})
 SCORES = declares(lambda request: {"score": 9 if request.idea.title.startswith("good") else 2})
@@ -131,6 +134,13 @@ END = " Labels: construction. Not measured: grounding."
             3,
             "mine 3f2a is right on 100 % [69, 100] of 10 pairs (coin 34); asked again it changes 67 % of votes; 0 % turn with the order.",
         ),
+        (FIRST, 1, "mine 3f2a is right on 0 % [0, 31] of 10 pairs (coin 25); 100 % turn with the order."),
+        (  # one pair xxy yyx: a tie, and order AB differs from BA by less than each from itself
+            ONCE,
+            3,
+            "mine 3f2a is right on 90 % [55, >99] of 10 pairs (coin 34); asked again it changes 7 % of votes; 10 % turn with the "
+            "order, as its own noise would.",
+        ),
         (
             BROKEN,
             1,
@@ -165,6 +175,14 @@ def test_pairs(judge: Answer, votes: int, sentence: str, suite_of: Callable[...,
 )
 def test_ideas(judge: Answer, sentence: str, suite_of: Callable[..., Suite]) -> None:
     assert evaluate({"mine": judge}, suite_of("pointwise")).headline == sentence + END
+
+
+def test_with_one_order_its_pull_is_not_measured(suite_of: Callable[..., Suite]) -> None:
+    assert evaluate({"mine": RIGHT}, suite_of(), orders="ab").headline == (
+        "mine 3f2a is right on 100 % [69, 100] of 10 pairs (coin 50). Labels: construction. Not measured: grounding, the pull "
+        "of the order."
+    )
+    assert evaluate({"mine": NOVEL_TO_ALL}, suite_of("pointwise"), orders="ab").headline.endswith(END)
 
 
 @pytest.mark.parametrize(("n", "noun"), [(1, "1 idea"), (3, "3 ideas")])

@@ -1,0 +1,44 @@
+"""The garbage collector during a run of many cases: it has little to find and much to walk through."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Final
+
+_THRESHOLD: Final = (50_000, 20, 20)
+
+
+class Collecting:
+    """Collect less often while cases run: tens of thousands of items, instances and records live to the end.
+
+    Measured on 10,000 cases: a fifth of the run's processor time.
+    """
+
+    def __init__(self) -> None:
+        self._before: tuple[int, int, int] | None = None
+
+    def relax(self) -> None:
+        if self._before is None:
+            self._before = gc.get_threshold()
+            gc.freeze()
+            gc.set_threshold(*_THRESHOLD)
+
+    def restore(self) -> None:
+        if self._before is not None:
+            gc.set_threshold(*self._before)
+            gc.unfreeze()
+            self._before = None
+
+
+@contextmanager
+def not_collecting() -> Iterator[None]:
+    """A moment of making many small objects, none of them garbage."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
