@@ -141,6 +141,35 @@ def test_those_that_need_gold_say_so(protocol: str, name: str, planted: Callable
     assert (get_metric(name).compute(bare).value is None) == get_metric(name).labelled
 
 
+def test_what_traces_and_prices_leave_out_is_said(planted: Callable[[str], View]) -> None:
+    view = planted("pairwise")
+    notes = {
+        name: get_metric(name).compute(view).note
+        for name in ("leak_rate", "late_rate", "retrieval_overlap", "cost_usd")
+    }
+    assert notes == {
+        "leak_rate": "2 instances without a trace left out", "late_rate": "3 instances without a trace left out",
+        "retrieval_overlap": "", "cost_usd": "4 calls made in this run",
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("usage", "note"),
+    [
+        (Usage(made=2, unpriced=1, cost_usd=0.25), "the cost of 4 of 8 calls is unknown; the others cost $1.0000"),
+        (Usage(made=2, unpriced=2), "the cost of 8 of 8 calls is unknown"),
+    ],
+)
+def test_an_unknown_price_is_not_nothing(usage: Usage, note: str, planted: Callable[[str], View]) -> None:
+    view = planted("pairwise")
+    dear = View([replace(r, usage=usage, trace=Trace()) for r in view.results], view.suite, view.traits)
+    assert (get_metric("cost_usd").compute(dear).value, get_metric("cost_usd").compute(dear).note) == (None, note)
+    overlap = get_metric("retrieval_overlap").compute(dear)
+    assert (overlap.value, overlap.note) == (None, "no answer lists what was retrieved")
+    every = View([replace(r, trace=Trace(leaked=False)) for r in view.results], view.suite, view.traits)
+    assert get_metric("leak_rate").compute(every).note == ""
+
+
 def test_an_unknown_metric() -> None:
     with pytest.raises(UnknownNameError, match="unknown metric 'acuracy'. Did you mean 'accuracy'"):
         get_metric("acuracy")

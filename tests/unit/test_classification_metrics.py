@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -300,6 +301,13 @@ def test_auroc_is_of_the_mean_score_and_of_labelled_instances(scored: ViewOf) ->
 def test_auroc_may_be_undefined(scores: list[list[float]], gold: str, note: str, n: int, scored: ViewOf) -> None:
     estimate = auroc_of_scores(scored(scores, gold))
     assert (estimate.value, estimate.n, estimate.note) == (None, n, note)
+
+
+def test_auroc_of_one_cluster_has_no_interval(make_suite: Any, scored: ViewOf) -> None:
+    view = scored([[3], [1]], "10")
+    made = [replace(instance, strata={"group": "g"}) for instance in view.instances]
+    estimate = auroc_of_scores(View(view.results, make_suite("pointwise", *made, cluster="group"), Traits()))
+    assert (estimate.value, estimate.low, estimate.high, estimate.method) == (1, None, None, "")
 
 
 @pytest.mark.parametrize(

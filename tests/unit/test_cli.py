@@ -79,14 +79,15 @@ def test_a_line_says_what_was_checked(run: Said, tmp_path: Path) -> None:
     texts = tmp_path / "texts"
     texts.mkdir()
     (texts / "a.md").write_text("An idea.")
-    assert run("validate", suite, suite / "suite.yaml", prompt, ideas, texts) == (
+    assert run("validate", suite, suite / "suite.yaml", prompt, ideas, ideas.parent, texts) == (
         0,
         f"{suite}: pointwise suite mine 1, 1 instances, labels: experts\n"
         f"{suite / 'suite.yaml'}: pointwise suite mine 1, 1 instances, labels: experts\n"
         f"{prompt}: pointwise prompt mine 1\n"
         f"{ideas}: pointwise suite own 0, 2 instances, no labels\n"
+        f"{ideas.parent}: pointwise suite own 0, 2 instances, no labels\n"
         f"{texts}: pointwise suite texts 0, 1 instances, no labels\n"
-        "5 checked, 0 not valid\n",
+        "6 checked, 0 not valid\n",
         "",
     )
 
@@ -157,6 +158,7 @@ def test_a_path_with_nothing(run: Said, tmp_path: Path) -> None:
     empty.mkdir()
     status, out, _ = run("validate", empty)
     assert (status, out.splitlines()[0]) == (1, f"{empty}: nothing to check: no suite and no prompt is here")
+    assert run("validate", empty, empty)[1].endswith("0 checked, 2 not valid\n")
     status, out, _ = run("validate", absent)
     assert (status, out.splitlines()[0]) == (1, f"ERROR {absent}: there is no such suite")
 

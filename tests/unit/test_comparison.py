@@ -253,6 +253,23 @@ def test_no_accuracy_to_compare(options: dict[str, Any], view_of: ViewOf) -> Non
         assert found.flip_rate.value == 1 / 2
 
 
+def test_a_judge_that_only_scores_has_no_accuracy_to_compare(make_suite: Any, make_instance: Any) -> None:
+    instance = make_instance()
+    suite = make_suite("pointwise", instance)
+    votes = ([Vote(None, 0, label="novel")], [Vote(None, 0, score=3.0)])
+    says, scores = (
+        View(
+            [CaseResult("j", "made", "reference", "i1", make_outcome(suite, instance, v, (None,), Traits()))],
+            suite,
+            Traits(),
+        )
+        for v in votes
+    )
+    for one, other in ((says, scores), (scores, says)):
+        assert compare(one, other).accuracy_difference.note == "needs gold labels and a label from both judges"
+    assert compare(says, says).accuracy_difference.value == 0
+
+
 def test_votes_of_different_orders_are_not_compared(view_of: ViewOf) -> None:
     found = compare(view_of(["xx", "xx"], orders=("ab",)), view_of([RIGHT, WRONG]))
     assert (found.vote_shift.value, found.vote_shift.note) == (None, "the two were asked in different orders")

@@ -229,6 +229,9 @@ def exact(events: float, n: int, *, wider: float = 1.0) -> Estimate:
         ("tie_rate<=0.10", exact(30, 300), None),  # on the threshold
         ("tie_rate<=0.10", exact(8, 100), None),  # 1643 are more than ten times 100
         ("tie_rate<=0.10", exact(0, 30), 35),  # (1.96 x .3)^2 / .1^2 = 34.6
+        # 2424 by the same formula are more than ten times 30; below 30 instances that is no reason to call it close
+        ("tie_rate<=0.10", exact(30 / 12, 30), None),
+        ("tie_rate<=0.10", exact(29 / 12, 29), 2424),
         # 7.849 x .5^2 / .1^2 = 196.2
         ("position_bias<=0.15", Estimate(0.05, -0.05, 0.16, 90, sd=0.5), 197),
         ("abs(position_bias)<=0.15", Estimate(-0.05, -0.16, 0.05, 90, sd=0.5), 197),
@@ -259,6 +262,10 @@ def test_how_many_would_decide(text: str, estimate: Estimate, n: int | None) -> 
         ("tie_rate<=0.02", 183, "without a single event"),
         ("strict_accuracy>=0.80", 17, "with every instance right"),
         ("abs(position_bias)<=0.10", 36, "without a single event"),
+        ("excess_order_flip<=0.10", 36, "without a single event"),
+        # Wilson: z^2 / (n + z^2) <= .1 and n / (n + z^2) >= .8
+        ("retest_flip_rate<=0.10", 35, "without a single event"),
+        ("macro_f1>=0.80", 16, "with every instance right"),
     ],
 )
 def test_the_n_that_a_gate_takes(text: str, n: int, best: str) -> None:
@@ -278,11 +285,19 @@ def test_the_n_that_a_gate_takes_in_clusters() -> None:
 
 
 def test_the_number_of_clusters_that_it_names_is_enough() -> None:
-    for text in ("tie_rate<=0.10", "tie_rate<=0.05", "strict_accuracy>=0.80"):
-        said = cannot_pass(parse_gate(text), 500, 5)
+    texts = ("tie_rate<=0.10", "tie_rate<=0.05", "strict_accuracy>=0.80", "macro_f1>=0.80", "excess_order_flip<=0.10")
+    for gate in map(parse_gate, texts):
+        said = cannot_pass(gate, 500, 5)
         assert said is not None
         named = int(re.findall(r"it takes (\d+) clusters", said)[0])
-        assert cannot_pass(parse_gate(text), 500, named) is None, said
+        assert cannot_pass(gate, 500, named) is None, said
+        assert cannot_pass(gate, 500, named - 1) is not None, said
+
+
+@pytest.mark.parametrize(("text", "clusters"), [("tie_rate<=0.9", 1), ("macro_f1>=0.1", 1), ("macro_f1>=0.80", 16)])
+def test_few_clusters_cost_power(text: str, clusters: int) -> None:
+    """One has no interval; sixteen are fewer than sixteen instances: n_eff = 16 (1.96 / t_15)^2 = 13.5."""
+    assert cannot_pass(parse_gate(text), 500, clusters) is not None
 
 
 @pytest.mark.parametrize(("text", "n"), [("tie_rate<=0", 10**6), ("strict_accuracy>=1", 10**6)])
@@ -367,7 +382,11 @@ def test_an_option_replaces_the_suites_gate_on_the_same_quantity(
 @pytest.mark.parametrize(
     ("text", "kind", "message"),
     [
-        ("macro_f1>=0.8", UnknownNameError, "unknown pairwise metric 'macro_f1'"),
+        (
+            "macro_f1>=0.8",
+            UnknownNameError,
+            "unknown pairwise metric 'macro_f1'.*Known: abstention_rate, cost_usd, declared_tie",
+        ),
         (
             "tie_rate[P5]<=0.1",
             UnknownNameError,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -56,6 +57,34 @@ def test_it_is_one_less_the_inverse_of_the_f_of_an_analysis_of_variance(
     scores = rng.normal(size=(instances, 1)) * 2 + rng.normal(size=(instances, votes))
     f = stats.f_oneway(*scores).statistic
     assert reliability(scored((scores + offset).tolist())).value == pytest.approx(1 - 1 / f, abs=1e-6)
+
+
+def test_the_interval_is_that_of_a_bootstrap_of_instances(scored: ViewOf) -> None:
+    """scipy's BCa with the two-pass formulas; means far from 0, so that the centring shows."""
+    rng = np.random.default_rng(1)
+    scores = 40 + rng.normal(size=(50, 1)) * 1.5 + rng.normal(size=(50, 3))
+
+    def icc(*columns: np.ndarray, axis: int = -1) -> np.ndarray:
+        rows = np.stack(columns, axis=-1)
+        means = rows.mean(axis=-1)
+        within = np.square(rows - means[..., None]).sum(axis=-1).mean(axis=axis) / 2
+        return 1 - within / (3 * means.var(axis=axis, ddof=1))
+
+    expected = stats.bootstrap(tuple(scores.T), icc, paired=True, n_resamples=9999, rng=0).confidence_interval
+    estimate = reliability(scored(scores.tolist()))
+    assert (estimate.low, estimate.high) == (
+        pytest.approx(expected.low, abs=0.02),
+        pytest.approx(expected.high, abs=0.02),
+    )
+
+
+def test_clusters_are_of_the_instances_that_count(make_suite: Callable[..., Any], scored: ViewOf) -> None:
+    view = scored([[9.0, None], [0.0, 2.0], [2.0, 4.0], [4.0, 6.0], [6.0, 9.0]])
+    made = [
+        replace(instance, strata={"group": letter}) for instance, letter in zip(view.instances, "zaabb", strict=True)
+    ]
+    estimate = reliability(View(view.results, make_suite("pointwise", *made, cluster="group"), Traits()))
+    assert (estimate.n, estimate.value) == (4, reliability(view).value)
 
 
 @pytest.mark.parametrize(

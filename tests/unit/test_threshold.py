@@ -12,7 +12,6 @@ import pytest
 from pytest_novelty.judges.base import Traits
 from pytest_novelty.metrics import classification
 from pytest_novelty.metrics.threshold import (
-    FOLDS,
     accuracy,
     best_threshold,
     cross_fitted,
@@ -75,7 +74,7 @@ def test_no_other_threshold_is_better(seed: int) -> None:
 # --- folds --------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("clusters", "folds"), [(2, 2), (3, 3), (5, 5), (48, FOLDS)])
+@pytest.mark.parametrize(("clusters", "folds"), [(2, 2), (3, 3), (5, 5), (48, 5)])
 def test_folds_keep_clusters_whole_and_are_of_about_one_size(clusters: int, folds: int) -> None:
     index = np.repeat(np.arange(clusters), 3)
     found = fold_of(index, seed=1)
@@ -107,6 +106,17 @@ def test_every_label_of_the_other_folds_may_bear_on_it() -> None:
     scores, folds = np.array([5.0, 4.0, 6.0, 1.0]), np.array([0, 1, 1, 1])
     assert cross_fitted(scores, of("1110"), folds)[0]  # threshold 2.5
     assert not cross_fitted(scores, of("1000"), folds)[0]  # above 6
+
+
+def test_all_other_folds_bear_on_it_together() -> None:
+    """Fold 1 alone has the threshold 2.25, fold 2 alone 9.5, both together 2.25 again."""
+    scores, folds = np.array([3.0, 4.0, 3.5, 1.0, 10.0, 9.0]), np.array([0, 1, 1, 1, 2, 2])
+    for order in ([0, 1, 2], [0, 2, 1]):
+        assert cross_fitted(scores, of("011010"), np.array(order)[folds])[0]
+
+
+def test_the_threshold_itself_is_novel() -> None:
+    assert cross_fitted(np.array([1.0, 1.0, 2.0]), of("111"), np.array([0, 1, 1])).tolist() == [True, True, True]
 
 
 def test_a_fold_whose_others_have_no_weight_is_not_novel() -> None:
@@ -215,6 +225,29 @@ def test_scores_become_labels_on_other_folds(higher_is: str, sign: int, results_
     estimate = classification.accuracy(view)
     assert (estimate.value, estimate.n, estimate.note) == (1, 30, "threshold by cross-validation")
     assert classification.accuracy(View(labelled, suite, traits)).note == ""
+
+
+@pytest.mark.parametrize(
+    ("metric", "plain"),
+    [
+        (classification.accuracy, accuracy),
+        (classification.f1_novel, f1),
+        (classification.f1_not_novel, f1_of_other),
+        (classification.macro_f1, macro_f1),
+    ],
+)
+def test_each_metric_is_widened_by_itself(
+    metric: Callable[[View], Estimate], plain: Callable[..., float], results_of: Callable[..., Any]
+) -> None:
+    """On scores that tell little, labels that are unequal, and two instances without one."""
+    rng = np.random.default_rng(2)
+    gold = "1" * 8 + "0" * 22
+    scores = rng.normal(size=32) + np.array([letter == "1" for letter in gold + ".."])
+    rows, suite = results_of(scores.tolist(), gold + "..", Traits())
+    labelled = label_by_cross_validation(rows, suite, Traits(), seed=3)
+    as_they_are = metric(View(labelled, suite, Traits(), seed=3))
+    widened = widen(as_they_are, plain, scores[:30], of(gold), np.arange(30), 3)
+    assert metric(View(labelled, suite, Traits(), seed=3, cross_fitted=True)) == widened != as_they_are
 
 
 def test_labels_that_a_judge_gave_are_kept(results_of: Callable[..., Any]) -> None:
