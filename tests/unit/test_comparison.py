@@ -141,6 +141,7 @@ def test_a_changed_share_needs_as_many_changed_verdicts(view_of: ViewOf) -> None
         (10, 4, 1, 5, 80),
         # difference 1/40, variance 5/40 - 1/1600: 7.849 x .124375 x 1600 = 1562, more than ten times 40
         (30, 3, 2, 5, None),
+        (10, 13, 9, 8, None),  # 7.849 x (22/40 - 1/100) x 100 = 424
         (10, 6, 0, 4, None),  # decided
         (10, 3, 3, 4, None),  # nothing to decide
     ],
@@ -266,8 +267,10 @@ def test_a_judge_that_only_scores_has_no_accuracy_to_compare(make_suite: Any, ma
         for v in votes
     )
     for one, other in ((says, scores), (scores, says)):
-        assert compare(one, other).accuracy_difference.note == "needs gold labels and a label from both judges"
-    assert compare(says, says).accuracy_difference.value == 0
+        found = compare(one, other)
+        assert found.accuracy_difference.note == "needs gold labels and a label from both judges"
+        assert (found.flip_rate.value, found.flip_rate.note) == (None, "needs a label from both judges")
+    assert (compare(says, says).accuracy_difference.value, compare(says, says).flip_rate.value) == (0, 0)
 
 
 def test_votes_of_different_orders_are_not_compared(view_of: ViewOf) -> None:

@@ -88,6 +88,29 @@ def test_a_threshold_is_a_finite_number(number: str) -> None:
         parse_gate(f"tie_rate<={number}")
 
 
+@pytest.mark.parametrize(
+    ("text", "limits"),
+    [
+        ("tie_rate<=10", "0 to 1"),
+        ("tie_rate>=-0.01", "0 to 1"),
+        ("macro_f1>=1.01", "0 to 1"),
+        ("macro_f1>=-1", "0 to 1"),
+        ("position_bias<=1.01", "-1 to 1"),
+        ("position_bias>=-1.01", "-1 to 1"),
+    ],
+)
+def test_a_threshold_lies_in_the_range_of_its_metric(text: str, limits: str) -> None:
+    with pytest.raises(GateSyntaxError, match=f"can never be decided: [a-z_0-9]+ runs from {limits}. Write a share as"):
+        parse_gate(text)
+
+
+@pytest.mark.parametrize(
+    "text", ["tie_rate<=0", "macro_f1>=1", "position_bias>=-1", "position_bias<=1", "cost_usd<=50"]
+)
+def test_the_ends_of_a_range_are_thresholds(text: str) -> None:
+    assert parse_gate(text).text == text
+
+
 def test_a_metric_that_does_not_exist() -> None:
     with pytest.raises(UnknownNameError, match=r"unknown metric 'tie_rat'\. Did you mean 'tie_rate'\?"):
         parse_gate("tie_rat<=0.1")
@@ -222,16 +245,18 @@ def exact(events: float, n: int, *, wider: float = 1.0) -> Estimate:
     ("text", "estimate", "n"),
     [
         # (1.96 sqrt(.1 x .9) + .8416 sqrt(.05 x .95))^2 / .05^2 = 238.0
-        ("tie_rate<=0.10", exact(5, 100), 238),
-        ("tie_rate<=0.10", exact(5, 100, wider=2.0), 952),  # times the design effect 4
-        ("tie_rate<=0.10", exact(5, 100, wider=0.5), 238),  # which is at least 1
-        ("tie_rate>=0.80", exact(90, 100), 107),  # (1.96 x .4 + .8416 x .3)^2 / .1^2 = 107.4
+        ("tie_rate<=0.10", exact(5, 100), 239),
+        ("tie_rate<=0.10", exact(5, 100, wider=2.0), 953),  # times the design effect 4
+        ("tie_rate<=0.10", exact(5, 100, wider=0.5), 239),  # which is at least 1
+        ("tie_rate>=0.80", exact(90, 100), 108),  # (1.96 x .4 + .8416 x .3)^2 / .1^2 = 107.4
         ("tie_rate<=0.10", exact(30, 300), None),  # on the threshold
-        ("tie_rate<=0.10", exact(8, 100), None),  # 1643 are more than ten times 100
+        ("tie_rate<=0.10", exact(0.08 * 170, 170), 1666),
+        ("tie_rate<=0.10", exact(0.08 * 160, 160), None),  # 1666 are more than ten times 160
+        ("tie_rate<=0.10", exact(8, 100), None),  # 1666 are more than ten times 100
         ("tie_rate<=0.10", exact(0, 30), 35),  # (1.96 x .3)^2 / .1^2 = 34.6
-        # 2424 by the same formula are more than ten times 30; below 30 instances that is no reason to call it close
+        # 2425 by the same formula are more than ten times 30; below 30 instances that is no reason to call it close
         ("tie_rate<=0.10", exact(30 / 12, 30), None),
-        ("tie_rate<=0.10", exact(29 / 12, 29), 2424),
+        ("tie_rate<=0.10", exact(29 / 12, 29), 2425),
         # 7.849 x .5^2 / .1^2 = 196.2
         ("position_bias<=0.15", Estimate(0.05, -0.05, 0.16, 90, sd=0.5), 197),
         ("abs(position_bias)<=0.15", Estimate(-0.05, -0.16, 0.05, 90, sd=0.5), 197),
@@ -247,7 +272,7 @@ def test_how_many_would_decide(text: str, estimate: Estimate, n: int | None) -> 
         return
     found = re.fullmatch(r"about (\d+) instances would decide", said)
     assert found is not None, said
-    assert int(found[1]) == pytest.approx(n, abs=1)
+    assert int(found[1]) == n
 
 
 # --- what no outcome could pass -----------------------------------------------------------------------------
@@ -298,6 +323,12 @@ def test_the_number_of_clusters_that_it_names_is_enough() -> None:
 def test_few_clusters_cost_power(text: str, clusters: int) -> None:
     """One has no interval; sixteen are fewer than sixteen instances: n_eff = 16 (1.96 / t_15)^2 = 13.5."""
     assert cannot_pass(parse_gate(text), 500, clusters) is not None
+
+
+def test_two_clusters_are_worth_little_and_not_nothing() -> None:
+    """n_eff = 2 (1.96 / 12.71)^2 = .0476; Wilson's lower bound n_eff / (n_eff + z^2) = .0122."""
+    assert cannot_pass(parse_gate("macro_f1>=0.012"), 500, 2) is None
+    assert cannot_pass(parse_gate("macro_f1>=0.013"), 500, 2) is not None
 
 
 @pytest.mark.parametrize(("text", "n"), [("tie_rate<=0", 10**6), ("strict_accuracy>=1", 10**6)])
