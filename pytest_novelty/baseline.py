@@ -7,7 +7,7 @@ from dataclasses import replace
 from pytest_novelty.calls import CallPlanner, Case
 from pytest_novelty.judges.base import bind_judge
 from pytest_novelty.judges.lexical import Lexical
-from pytest_novelty.model import CORRECT, REFERENCE, Vote
+from pytest_novelty.model import CORRECT, REFERENCE, Verdict, Vote
 from pytest_novelty.outcomes import make_outcome
 from pytest_novelty.plan import SuitePlan
 
@@ -24,7 +24,8 @@ def lexical_accuracy(planned: SuitePlan, instances: set[str]) -> float | None:
         return None
     reference = next(variant for variant in planned.variants if variant.name == REFERENCE)
     variant = replace(reference, axes=replace(reference.axes, votes=1, params={}))
-    judge = bind_judge("lexical", Lexical())
+    lexical = Lexical()
+    judge = bind_judge("lexical", lexical)
     planner = CallPlanner({})
     right = decided = 0
     for instance in planned.instances:
@@ -33,8 +34,9 @@ def lexical_accuracy(planned: SuitePlan, instances: set[str]) -> float | None:
         case = Case(judge, planned.suite, variant, instance)
         votes = []
         for call in planner.plan(case):
-            verdict = case.protocol.read(judge.function(call.request), judge.traits)  # type: ignore[arg-type]
-            label = case.protocol.label_of(verdict, call.shown_ids)  # type: ignore[arg-type]
+            verdict = case.protocol.read(lexical(call.request), judge.traits)
+            assert isinstance(verdict, Verdict), verdict  # it is ours, and always answers
+            label = case.protocol.label_of(verdict, call.shown_ids)
             votes.append(Vote(call.request.order, 0, label=label, abstained=label is None))
         outcome = make_outcome(planned.suite, instance, votes, case.orders, judge.traits)
         right += outcome.result == CORRECT

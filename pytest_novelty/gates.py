@@ -26,8 +26,8 @@ _ENOUGH_TO_SAY_CLOSE: Final = 30
 """Below, a wide interval says that the sample is small, not that the value is near the threshold."""
 _RANGES: Final = {SHARE: (0.0, 1.0), UNIT: (0.0, 1.0), SIGNED: (-1.0, 1.0)}
 _GATE: Final = re.compile(
-    r"\s*(?P<abs>abs\s*\(\s*)?(?P<metric>[A-Za-z_][A-Za-z0-9_]*)\s*(?:\[(?P<inner>[^\]]*)\]\s*)?(?P<close>\)\s*)?"
-    r"(?:\[(?P<outer>[^\]]*)\]\s*)?(?P<at>(?:@[^@<>=]+)*)(?P<op><=|>=|<|>)\s*(?P<threshold>\S+)\s*\Z"
+    r"\s*(?P<abs>abs\s*\(\s*)?(?P<metric>[A-Za-z_][A-Za-z0-9_]*)\s*(?:\[(?P<inner>[^\]]*[^\]\s][^\]]*)\]\s*)?(?P<close>\)\s*)?"
+    r"(?:\[(?P<outer>[^\]]*[^\]\s][^\]]*)\]\s*)?(?P<at>(?:@[^@<>=]+)*)(?P<op><=|>=|<|>)\s*(?P<threshold>\S+)\s*\Z"
 )
 _GRAMMAR: Final = (
     "A gate reads metric[variant]@stratum:value <= number, for example strict_accuracy>=0.80, abs(position_bias)<=0.10 or "
@@ -70,7 +70,7 @@ def parse_gate(text: str) -> Gate:
         raise GateSyntaxError(f"cannot read the gate {text!r}", hint=_GRAMMAR)
     get_metric(match["metric"])
     try:
-        threshold = float(match["threshold"])
+        threshold = math.nan if "_" in match["threshold"] else float(match["threshold"])
     except ValueError:
         threshold = math.nan
     if not math.isfinite(threshold):
@@ -78,6 +78,7 @@ def parse_gate(text: str) -> Gate:
             f"the threshold {match['threshold']!r} of the gate {text!r} is not a number", hint=_GRAMMAR
         )
     low, high = _RANGES.get(CATALOGUE[match["metric"]].kind, (-math.inf, math.inf))
+    low = max(low, 0.0) if match["abs"] else low
     if not low <= threshold <= high:
         raise GateSyntaxError(
             f"the gate {text!r} can never be decided: {match['metric']} runs from {low:g} to {high:g}",
@@ -90,7 +91,7 @@ def parse_gate(text: str) -> Gate:
         name, separator, value = part.strip().partition(":")
         if name == "point" and not separator:
             point = True
-        elif separator and stratum is None:
+        elif name.strip() and value.strip() and stratum is None:
             stratum = (name.strip(), value.strip())
         else:
             raise GateSyntaxError(f"cannot read @{part.strip()} in the gate {text!r}", hint=_GRAMMAR)

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Final, Literal
 
 import pytest
 
 from pytest_novelty._pytest.session import NoveltySession
 from pytest_novelty.gates import FAIL, INCONCLUSIVE, PASS, GateResult
 
-_PHASES: Final = ("setup", "call", "teardown")
+_When = Literal["setup", "call", "teardown"]
+_Outcome = Literal["passed", "failed", "skipped"]
+_PHASES: Final[tuple[_When, ...]] = ("setup", "call", "teardown")
 
 
 def emit_gates(session: NoveltySession) -> None:
@@ -29,7 +31,7 @@ def emit_gates(session: NoveltySession) -> None:
         hook.pytest_runtest_logfinish(nodeid=nodeid, location=location)
 
 
-def _outcome(result: GateResult, policy: str) -> str:
+def _outcome(result: GateResult, policy: str) -> _Outcome:
     if result.decision == PASS:
         return "passed"
     if result.decision == FAIL or (result.decision == INCONCLUSIVE and policy == "fail"):
@@ -38,7 +40,7 @@ def _outcome(result: GateResult, policy: str) -> str:
 
 
 def _phase(
-    nodeid: str, location: tuple[str, int | None, str], when: str, outcome: str, message: str
+    nodeid: str, location: tuple[str, int | None, str], when: _When, outcome: _Outcome, message: str
 ) -> pytest.TestReport:
     longrepr: str | tuple[str, int, str] | None = None
     if when != "call":
@@ -51,8 +53,8 @@ def _phase(
         nodeid=nodeid,
         location=location,
         keywords={},
-        outcome=outcome,  # type: ignore[arg-type]
+        outcome=outcome,
         longrepr=longrepr,
-        when=when,  # type: ignore[arg-type]
+        when=when,
         duration=0.0,
     )

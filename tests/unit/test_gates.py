@@ -475,3 +475,19 @@ def test_slugs_are_unique_and_in_the_alphabet_of_ids() -> None:
     slugs = [parse_gate(text).slug for text in texts]
     assert len(set(slugs)) == len(texts)
     assert all(re.fullmatch("[a-z0-9._-]+", slug) for slug in slugs)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "tie_rate[]<=0.1",
+        "tie_rate[ ]<=0.1",
+        "tie_rate@:cs<=0.1",
+        "tie_rate@area:<=0.1",
+        "tie_rate<=0_1",
+        "abs(position_bias)<=-0.1",
+    ],
+)
+def test_nothing_is_read_into_a_gate(text: str) -> None:
+    with pytest.raises(GateSyntaxError):
+        parse_gate(text)
