@@ -131,6 +131,7 @@ class SqliteStore:
         connection = sqlite3.connect(self.path, timeout=_TIMEOUT_S, isolation_level=None, check_same_thread=False)
         try:
             if not is_new:
+                connection.execute("BEGIN")  # one snapshot: another run may be creating the file between two reads
                 application = connection.execute("PRAGMA application_id").fetchone()[0]
                 version = connection.execute("PRAGMA user_version").fetchone()[0]
                 tables = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
@@ -141,6 +142,7 @@ class SqliteStore:
                         f"has store format {version}, this version reads {_FORMAT}", path=self.path, hint=_ELSEWHERE
                     )
                 held = [row[1] for row in connection.execute("PRAGMA table_info(records)")]
+                connection.execute("COMMIT")
                 if held and held != list(_COLUMNS):
                     raise StoreError("has other columns than this version writes", path=self.path, hint=_ELSEWHERE)
                 if check and self.path.stat().st_size <= _CHECK_UP_TO_BYTES:

@@ -310,3 +310,44 @@ def test_a_failed_put_keeps_nothing(tmp_path: Path) -> None:
     store.put([BASE])
     assert store.get(["k"]) == {"k": BASE}
     store.close()
+
+
+_OPENS_AT_A_SIGN = """
+import sys
+from pathlib import Path
+from pytest_novelty.store import SqliteStore
+print("ready", flush=True)
+for name in sys.stdin:
+    try:
+        SqliteStore(Path(name.strip())).close()
+        print("ok", flush=True)
+    except Exception as error:
+        print(repr(error), flush=True)
+"""
+
+
+def test_first_opens_at_the_same_moment_find_a_store_not_a_strange_file(tmp_path: Path) -> None:
+    """A file whose tables exist but whose application id was read before they did is no other program's."""
+    processes = [
+        subprocess.Popen(
+            [sys.executable, "-c", _OPENS_AT_A_SIGN], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        )
+        for _ in range(6)
+    ]
+    said = []
+    try:
+        for process in processes:
+            assert process.stdout is not None
+            assert process.stdout.readline() == "ready\n"
+        for number in range(100):
+            for process in processes:
+                assert process.stdin is not None
+                process.stdin.write(f"{tmp_path / f'{number}.sqlite'}\n")
+                process.stdin.flush()
+            for process in processes:
+                assert process.stdout is not None
+                said.append(process.stdout.readline())
+    finally:
+        for process in processes:
+            process.communicate(timeout=30)
+    assert set(said) == {"ok\n"}
