@@ -312,42 +312,27 @@ def test_a_failed_put_keeps_nothing(tmp_path: Path) -> None:
     store.close()
 
 
-_OPENS_AT_A_SIGN = """
-import sys
-from pathlib import Path
-from pytest_novelty.store import SqliteStore
-print("ready", flush=True)
-for name in sys.stdin:
-    try:
-        SqliteStore(Path(name.strip())).close()
-        print("ok", flush=True)
-    except Exception as error:
-        print(repr(error), flush=True)
-"""
+def test_a_store_that_another_run_is_just_creating_is_no_strange_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Between our reading of the application id and of the tables, another process finishes creating the store."""
+    path = tmp_path / "verdicts.sqlite"
+    begun = sqlite3.connect(path)
+    begun.execute("PRAGMA journal_mode=WAL")  # as far as the other one has come: the file is there, nothing is in it
+    begun.close()
+    connect = sqlite3.connect
+    finished = []
 
+    class Overtaken(sqlite3.Connection):
+        def execute(self, sql: str, *values: Any) -> sqlite3.Cursor:
+            if sql == "PRAGMA user_version" and not finished:
+                finished.append(True)
+                SqliteStore(path).close()
+            return super().execute(sql, *values)
 
-def test_first_opens_at_the_same_moment_find_a_store_not_a_strange_file(tmp_path: Path) -> None:
-    """A file whose tables exist but whose application id was read before they did is no other program's."""
-    processes = [
-        subprocess.Popen(
-            [sys.executable, "-c", _OPENS_AT_A_SIGN], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-        )
-        for _ in range(6)
-    ]
-    said = []
-    try:
-        for process in processes:
-            assert process.stdout is not None
-            assert process.stdout.readline() == "ready\n"
-        for number in range(100):
-            for process in processes:
-                assert process.stdin is not None
-                process.stdin.write(f"{tmp_path / f'{number}.sqlite'}\n")
-                process.stdin.flush()
-            for process in processes:
-                assert process.stdout is not None
-                said.append(process.stdout.readline())
-    finally:
-        for process in processes:
-            process.communicate(timeout=30)
-    assert set(said) == {"ok\n"}
+    def overtaken(*args: Any, **options: Any) -> sqlite3.Connection:
+        return connect(*args, **options, factory=Overtaken)
+
+    monkeypatch.setattr(sqlite3, "connect", overtaken)
+    SqliteStore(path).close()
+    assert finished
