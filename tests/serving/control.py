@@ -77,17 +77,22 @@ class Server:
         self.base_url = f"http://127.0.0.1:{port}/v1"
 
     def requests(self, path: str | None = CHAT) -> list[Exchange]:
-        """Everything received so far, in order; of one path, or with None of all."""
-        exchanges = read_journal(self.journal)
-        return [item for item in exchanges if path in (None, item.path)]
+        """Everything received so far, in order; of one path, or with None of all.
+
+        What a client has read is in it as answered: the server writes its journal before it turns to the next request.
+        """
+        with contextlib.suppress(OSError):  # it may be stopped
+            self._control("GET")
+        return [item for item in read_journal(self.journal) if path in (None, item.path)]
 
     def violations(self) -> list[Exchange]:
         return [item for item in self.requests() if item.violation]
 
     def peak(self) -> int:
         """The most chat requests that were in flight at once."""
-        events = [(item.received, 1) for item in self.requests()]
-        events += [(item.answered, -1) for item in self.requests() if item.answered is not None]
+        chats = self.requests()
+        events = [(item.received, 1) for item in chats]
+        events += [(item.answered, -1) for item in chats if item.answered is not None]
         now = most = 0
         for _, step in sorted(events):
             now += step
@@ -98,7 +103,8 @@ class Server:
         """Until so many chat requests were received (or answered)."""
         deadline = time.monotonic() + timeout_s
         while True:
-            found = [item for item in self.requests() if not answered or item.answered is not None]
+            chats = [item for item in read_journal(self.journal) if item.path == CHAT]
+            found = [item for item in chats if not answered or item.answered is not None]
             if len(found) >= count:
                 return found
             if time.monotonic() > deadline:
