@@ -91,9 +91,12 @@ def parse_behaviour(written: str) -> Chosen:
     if name not in BEHAVIOURS:
         raise ValueError(f"no behaviour is called {name!r}; known: {', '.join(sorted(BEHAVIOURS))}")
     options = {key: _value(value) for key, _, value in (part.partition("=") for part in parts)}
-    known = [*list(inspect.signature(BEHAVIOURS[name]).parameters)[1:], "latency_s"]
+    parameters = list(inspect.signature(BEHAVIOURS[name]).parameters.values())[1:]
+    known = [*(parameter.name for parameter in parameters), "latency_s"]
     if unknown := options.keys() - set(known):
         raise ValueError(f"{name!r} has no option {min(unknown)!r}; known: {', '.join(known)}")
+    if missing := [item.name for item in parameters if item.default is item.empty and item.name not in options]:
+        raise ValueError(f"{name!r} needs the option {missing[0]!r}")
     return Chosen(written, name, options)
 
 

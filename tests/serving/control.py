@@ -81,8 +81,7 @@ class Server:
 
         What a client has read is in it as answered: the server writes its journal before it turns to the next request.
         """
-        with contextlib.suppress(OSError):  # it may be stopped
-            self._control("GET")
+        self._settle()
         return [item for item in read_journal(self.journal) if path in (None, item.path)]
 
     def violations(self) -> list[Exchange]:
@@ -121,10 +120,16 @@ class Server:
 
     def stop(self) -> None:
         """End it: from now on connections are refused. The journal stays readable."""
+        self._settle()
         self._end(signal.SIGTERM)
 
     def kill(self) -> None:
         self._end(signal.SIGKILL)
+
+    def _settle(self) -> None:
+        """Until what clients have read is in the journal as answered."""
+        with contextlib.suppress(OSError):  # it may be stopped
+            self._control("GET")
 
     def _end(self, number: int) -> None:
         self.process.send_signal(number)

@@ -268,6 +268,7 @@ def test_by_hand(tmp_path: Path) -> None:
     [
         ({"script": ["okay"]}, "no behaviour is called 'okay'"),
         ({"when": {"x": "429 retryafter=1"}}, "'429' has no option 'retryafter'; known: retry_after"),
+        ({"each": ["content"]}, "'content' needs the option 'text'"),
         ({"when": {"x": ["429", "5"]}}, "no behaviour is called '5'"),
         ({"rates": {"500": 0.6, "429": 0.6}}, "more than 1"),
         ({"verdict": "right"}, "no verdict rule is called 'right'"),
