@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from pytest_novelty.digests import canonical_json
 from pytest_novelty.model import SCHEMA_VIOLATION, UNPARSED, Document, Failure, Json, Verdict
@@ -16,8 +15,7 @@ from pytest_novelty.validation import violation
 _MAX_RAW: Final = 4_000_000
 
 
-@dataclass(frozen=True, slots=True)
-class Extras:
+class Extras(NamedTuple):
     """What an answer may add: the trace of a retrieving judge, what the call cost, which model served it."""
 
     retrieved: tuple[Document, ...] | None = None
@@ -31,8 +29,7 @@ class Extras:
 _NOTHING: Final = Extras()
 
 
-@dataclass(frozen=True, slots=True)
-class Reading:
+class Reading(NamedTuple):
     """A read answer. ``raw`` is the answer as ASCII JSON, from which :func:`read_raw` gives the same verdict again."""
 
     raw: str

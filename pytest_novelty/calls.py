@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 from pytest_novelty.digests import canonical_json, derive_seed, digest, opaque_id, seed_source
 from pytest_novelty.judges.base import Judge
@@ -44,8 +44,7 @@ class Case:
         return (self.judge.name, self.suite.name, self.variant.name, self.instance.id)
 
 
-@dataclass(frozen=True, slots=True)
-class Call:
+class Call(NamedTuple):
     """One vote to be had. What is recorded of it does not come from the request, which the judge holds.
 
     ``parts`` names a short digest for each part of the key, so that a miss can be explained.

@@ -1,4 +1,7 @@
-"""The vocabulary as frozen dataclasses. No I/O, no third-party import, nothing that knows pytest."""
+"""The vocabulary as frozen dataclasses. No I/O, no third-party import, nothing that knows pytest.
+
+What exists once a call or once a case is a NamedTuple instead: as immutable, and made in a tenth of the time.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,7 @@ import copy
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias
 
 Json: TypeAlias = Any
 """A value that ``json`` can encode."""
@@ -244,8 +247,7 @@ class Failure:
     message: str
 
 
-@dataclass(frozen=True, slots=True)
-class Record:
+class Record(NamedTuple):
     """One call, as stored and exported. ``raw`` is the judge's answer as JSON (a string answer: a JSON string)."""
 
     key: str
@@ -276,8 +278,7 @@ class Record:
     created: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Vote:
+class Vote(NamedTuple):
     """One call's share of an outcome. ``label`` names an idea (not a position) in pairwise."""
 
     order: str | None
@@ -294,8 +295,7 @@ class Vote:
         return self.label is not None
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
+class Outcome(NamedTuple):
     """The aggregate over one instance's votes.
 
     ``label``: the winning label, or ``tie``, ``abstained``, ``incomplete``, ``invalid``; None if the judge only scores.

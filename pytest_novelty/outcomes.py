@@ -6,9 +6,9 @@ import re
 import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from typing import Any, Final
+from types import MappingProxyType
+from typing import Any, Final, NamedTuple
 
 from pytest_novelty.calls import Case
 from pytest_novelty.digests import canonical_json
@@ -33,8 +33,7 @@ _MAX_REASON: Final = 400
 MAX_WIRE_BYTES: Final = 4096
 
 
-@dataclass(frozen=True, slots=True)
-class Usage:
+class Usage(NamedTuple):
     """What the calls of a case took. ``made`` calls were sent in this run, ``reused`` came from the store.
 
     ``cost_usd`` sums the calls whose cost is known; ``unpriced`` counts the others. Reused calls cost nothing now.
@@ -50,7 +49,7 @@ class Usage:
     latencies_ms: tuple[int, ...] = ()
     models: tuple[str, ...] = ()
 
-    def __add__(self, other: Usage) -> Usage:
+    def joined(self, other: Usage) -> Usage:
         """Of one case that was asked for twice: what the second found stored is what the first paid for."""
         return Usage(
             self.made + other.made,
@@ -65,8 +64,7 @@ class Usage:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class Trace:
+class Trace(NamedTuple):
     """What a retrieving judge showed of its look-ups; None where it returned no trace."""
 
     leaked: bool | None = None
@@ -74,8 +72,7 @@ class Trace:
     overlap: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class CaseResult:
+class CaseResult(NamedTuple):
     """Everything the run's end needs of one case."""
 
     judge: str
@@ -83,9 +80,9 @@ class CaseResult:
     variant: str
     instance: str
     outcome: Outcome
-    usage: Usage = field(default_factory=Usage)
-    trace: Trace = field(default_factory=Trace)
-    kinds: Mapping[str, int] = field(default_factory=dict)
+    usage: Usage = Usage()
+    trace: Trace = Trace()
+    kinds: Mapping[str, int] = MappingProxyType({})
 
     @property
     def label(self) -> tuple[str, str, str, str]:
@@ -104,7 +101,7 @@ def case_result(
     )
     outcome = make_outcome(case.suite, case.instance, votes, case.orders, case.judge.traits, threshold)
     if reason := _reason(outcome.label, records):
-        outcome = replace(outcome, reason=reason)
+        outcome = outcome._replace(reason=reason)
     failed = [record.kind for record in records if record.status != OK]
     retrieves = [record.retrieved for record in records if record.retrieved is not None]
     judge, suite, variant, instance = case.label

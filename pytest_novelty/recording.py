@@ -5,7 +5,6 @@ from __future__ import annotations
 import datetime as dt
 import time
 import traceback
-from dataclasses import replace
 from typing import Any, Final
 
 from pytest_novelty.answers import Reading, read_answer, read_raw
@@ -56,8 +55,8 @@ class Recorder:
             return stored
         reading = read_raw(stored.raw, call.case.protocol, call.case.judge.traits, call.schema)
         fresh = self._record(call, reading, stored.latency_s)
-        return replace(
-            fresh, created=stored.created, retries=stored.retries, cost_usd=stored.cost_usd, model=stored.model
+        return fresh._replace(
+            created=stored.created, retries=stored.retries, cost_usd=stored.cost_usd, model=stored.model
         )
 
     def _record(self, call: Call, reading: Reading, latency_s: float) -> Record:

@@ -12,7 +12,7 @@ import sqlite3
 import threading
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict, fields
+from dataclasses import asdict
 from operator import attrgetter
 from pathlib import Path
 from typing import Any, Final, Protocol
@@ -27,7 +27,7 @@ _TIMEOUT_S: Final = 30.0
 _CHECK_UP_TO_BYTES: Final = 64_000_000
 _IN_LIMIT: Final = 500
 
-_COLUMNS: Final = tuple(field.name for field in fields(Record))
+_COLUMNS: Final = Record._fields
 _TYPES: Final = {"sample": "INTEGER", "seed": "INTEGER", "score": "REAL", "abstained": "INTEGER", "tokens_in": "INTEGER",
                  "tokens_out": "INTEGER", "cost_usd": "REAL", "latency_s": "REAL", "retries": "INTEGER"}  # fmt: skip
 _CREATE: Final = (
@@ -41,7 +41,6 @@ _MEASURED: Final = (
     "CREATE TABLE IF NOT EXISTS measured (run TEXT, judge TEXT, begun INTEGER, ended INTEGER, told INTEGER, usd REAL, "
     "PRIMARY KEY (run, judge))"
 )
-_VALUES: Final = attrgetter(*_COLUMNS)
 _TEXTS: Final = attrgetter("message", "reason", "instance", "suite", "variant", "judge_version")
 _QUOTED: Final = ", ".join(f'"{name}"' for name in _COLUMNS)
 _INSERT: Final = f"INSERT OR REPLACE INTO records ({_QUOTED}) VALUES ({', '.join('?' * len(_COLUMNS))})"
@@ -274,12 +273,11 @@ class _Transaction:
             raise StoreError(f"cannot be written: {error}", path=self._path, hint=_KEEP) from None
 
 
-def _to_row(record: Record) -> tuple[Any, ...]:
+def _to_row(record: Record) -> Sequence[Any]:
     """What SQLite can hold. Nearly every record can be passed as it is; ``raw`` is ASCII JSON already."""
-    row: tuple[Any, ...] = _VALUES(record)
-    if record.retrieved is None and all(map(str.isascii, _TEXTS(record))) and f"{record.model}{record.label}".isascii():
-        return row
-    return tuple(map(_plain, row))
+    if record.retrieved is None and "".join(_TEXTS(record)).isascii() and f"{record.model}{record.label}".isascii():
+        return record
+    return tuple(map(_plain, record))
 
 
 def _plain(value: Any) -> Any:
@@ -292,13 +290,19 @@ def _plain(value: Any) -> Any:
 
 
 def _from_row(row: tuple[Any, ...]) -> Record:
-    values = dict(zip(_COLUMNS, row, strict=True))
-    values["abstained"] = bool(values["abstained"])
-    if values["retrieved"] is not None:
-        values["retrieved"] = tuple(Document(**item) for item in json.loads(values["retrieved"]))
-    return Record(**values)
+    record = Record._make(row)
+    documents = record.retrieved
+    if documents is not None:
+        documents = tuple(Document(**item) for item in json.loads(row[_RETRIEVED]))
+    return record._replace(abstained=bool(record.abstained), retrieved=documents)
+
+
+_RETRIEVED: Final = _COLUMNS.index("retrieved")
 
 
 def record_to_dict(record: Record) -> dict[str, Any]:
     """A record as one line of an export."""
-    return asdict(record)
+    row = record._asdict()
+    if record.retrieved is not None:
+        row["retrieved"] = [asdict(document) for document in record.retrieved]
+    return row

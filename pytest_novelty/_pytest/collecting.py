@@ -20,10 +20,14 @@ class Collecting:
         self._before: tuple[int, int, int] | None = None
 
     def relax(self) -> None:
+        """From here on collect rarely."""
         if self._before is None:
             self._before = gc.get_threshold()
-            gc.freeze()
             gc.set_threshold(*_THRESHOLD)
+
+    def freeze(self) -> None:
+        """What was made so far (suites, cases, pytest's items) is no garbage and need not be walked through."""
+        gc.freeze()
 
     def restore(self) -> None:
         if self._before is not None:

@@ -188,8 +188,10 @@ class ActiveHooks:
 
         write_summary(self.session, terminalreporter)
 
+    @pytest.hookimpl(trylast=True)
     def pytest_unconfigure(self) -> None:
         self.session.close()
+        self.session.collecting.restore()
 
     def _tick(self) -> None:
         """A line now and then while a long case is waited for."""

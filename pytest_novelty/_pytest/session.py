@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import uuid
 from collections.abc import Callable, Hashable, Iterable, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
@@ -74,7 +73,7 @@ class NoveltySession:
         self.notes: list[str] = []
         self.written: list[str] = []
         """What was said of the report files."""
-        self._collecting = Collecting()
+        self.collecting = Collecting()
         self.made, self.cost_usd = 0, 0.0
         """Calls that ended in this process, or in the workers that have ended, and what is known of their cost."""
         self.unpaid = 0
@@ -96,6 +95,7 @@ class NoveltySession:
 
     def start(self) -> None:
         """Resolve options, judges and suites; create the store. Raises pytest.UsageError with the reason."""
+        self.collecting.relax()
         try:
             self._start()
         except NoveltyError as error:
@@ -207,7 +207,7 @@ class NoveltySession:
 
     def expect(self, items: Sequence[pytest.Item]) -> None:
         """Look ahead over the items that will run here: all, or this worker's slice of them."""
-        self._collecting.relax()
+        self.collecting.freeze()
         cases = [case for item in items if not _is_skipped(item) and (case := self.case_of(item)) is not None]
         self.selected = cases
         if self.slices and self.slot is not None and len(cases) == len(items):
@@ -290,7 +290,7 @@ class NoveltySession:
         kept: dict[Any, CaseResult] = {}
         for result in found:
             before = kept.get(result.label)
-            kept[result.label] = result if before is None else replace(result, usage=before.usage + result.usage)
+            kept[result.label] = result if before is None else result._replace(usage=before.usage.joined(result.usage))
         return list(kept.values())
 
     def _learn(self, value: dict[str, Any]) -> None:
@@ -366,7 +366,6 @@ class NoveltySession:
 
     def close(self, finish_s: float = 5.0) -> None:
         """Let calls in flight end for so long (they are paid for), keep what ended, leave the judges."""
-        self._collecting.restore()
         if self._runner is not None:
             self.notes += self._runner.close(finish_s)
             self.made, self.cost_usd = self._runner.made

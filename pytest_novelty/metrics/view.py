@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -223,6 +223,6 @@ def label_by_cross_validation(
     for result, novel, use in zip(view.results, said, usable, strict=True):
         use = use and result.outcome.label is None
         label = (NOVEL if novel else NOT_NOVEL) if use else result.outcome.label
-        outcome = replace(result.outcome, label=label, result=result_of(label, result.outcome.gold))
-        labelled.append(replace(result, outcome=outcome))
+        outcome = result.outcome._replace(label=label, result=result_of(label, result.outcome.gold))
+        labelled.append(result._replace(outcome=outcome))
     return labelled
