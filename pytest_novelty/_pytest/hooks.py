@@ -38,7 +38,9 @@ class ActiveHooks:
     def __init__(self, config: pytest.Config) -> None:
         self.session = NoveltySession(config, self._tick)
         self.config = config
-        self._adjusted: int | None = None
+        self._running: Any = None
+        self._adjusted: tuple[int | None, int] = (None, 0)
+        """pytest's count of what is to be reported as last set here, and the suites that were known then."""
         self._counted = 0
         self._deselected = False
         self._nodes = 0
@@ -81,6 +83,7 @@ class ActiveHooks:
         metafunc.parametrize("novelty_case", numbers, ids=ids, indirect=True)
 
     def pytest_collection_finish(self, session: pytest.Session) -> None:
+        _share_location(session.items)
         self.session.expect(session.items)
 
     # --- running --------------------------------------------------------------------------------------------
@@ -130,14 +133,16 @@ class ActiveHooks:
 
     def _count_gates(self, report: pytest.TestReport) -> None:
         """Gates are reported at the end: count them in, or the progress figure would pass 100 %."""
-        running = self.config.pluginmanager.get_plugin("session")
-        if running is None:
+        if self._running is None:
+            self._running = self.config.pluginmanager.get_plugin("session")
+        running, suites = self._running, len(self.session.plan.suites)
+        if running is None or (running.testscollected, suites) == self._adjusted:
             return
-        if running.testscollected != self._adjusted:  # set, or set again, by pytest or xdist
+        if running.testscollected != self._adjusted[0]:  # set, or set again, by pytest or xdist
             self._counted = 0
         gates = self.session.gate_count()
         running.testscollected += gates - self._counted
-        self._counted, self._adjusted = gates, running.testscollected
+        self._counted, self._adjusted = gates, (running.testscollected, suites)
 
     def pytest_report_teststatus(self, report: pytest.TestReport) -> tuple[str, str, str] | None:
         letter = getattr(report, "novelty_letter", None)
@@ -239,6 +244,16 @@ class ActiveHooks:
 
 
 _SHOWN: Final = {"w": ("w", "WRONG"), "t": ("t", "TIE"), "i": ("i", "INVALID"), "a": ("a", "ABSTAINED")}
+
+
+def _share_location(items: Sequence[pytest.Item]) -> None:
+    """All cases of the shipped module stand in one place: finding it once a case took a fiftieth of a long run."""
+    place: tuple[str, int | None] | None = None
+    for item in items:
+        if isinstance(item.parent, SuitesModule):
+            if place is None:
+                place = item.location[:2]
+            item.location = (*place, item.name)
 
 
 def _distributes(config: pytest.Config) -> bool:

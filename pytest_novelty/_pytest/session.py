@@ -313,9 +313,9 @@ class NoveltySession:
 
     def conclude(self, unenforced: str) -> Report:
         """Compute the report from what arrived."""
-        from pytest_novelty.results import make_report  # numpy: workers never need it
-
         with not_collecting():
+            from pytest_novelty.results import make_report  # numpy: workers never need it
+
             results = self.results()
             self._note_what_is_missing(sum(result.usage.made for result in results))
             if self.unpaid:
