@@ -89,14 +89,15 @@ def _declared_format(path: Path) -> str:
 def _check(path: Path) -> str:
     """Validate one file or folder; what it is, in a line. Raises NoveltyError."""
     from pytest_novelty.prompts import check_prompt, load_prompt, resolve_prompt
-    from pytest_novelty.suites import check_variants, load_suite
+    from pytest_novelty.suites import load_suite
+    from pytest_novelty.variants import check_renderings
 
     if path.is_file() and _declared_format(path) == "prompt":
         prompt = load_prompt(path)
         check_prompt(prompt)
         return f"{prompt.protocol.name} prompt {prompt.name} {prompt.version}"
     suite = load_suite(path)
-    check_variants(suite, suite.variants.values())
+    check_renderings(suite, suite.variants.values())
     for name in sorted({variant.axes.prompt for variant in suite.variants.values()}):
         check_prompt(resolve_prompt(name, suite.folder, suite.protocol))
     labels = f"labels: {suite.label_kind}" if suite.labelled else "no labels"

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Final
 
+from pytest_novelty.applicability import Content, ignored_axes, look_at_content, reason_to_skip
 from pytest_novelty.calls import Case
 from pytest_novelty.errors import SettingsError, UnknownNameError
 from pytest_novelty.gates import Gate, cannot_pass, check_option_gates, gates_for, parse_gate
@@ -17,14 +17,16 @@ from pytest_novelty.model import REFERENCE, Instance, Suite, Variant
 from pytest_novelty.prompts import Prompt, resolve_prompt
 from pytest_novelty.sampling import sample_instances
 from pytest_novelty.settings import Settings
-from pytest_novelty.suites import check_variants, embedded_suites, resolve_suite
-
-_PROMPT_AXES: Final = frozenset({"prompt"})
+from pytest_novelty.suites import embedded_suites, resolve_suite
+from pytest_novelty.variants import check_renderings, with_options
 
 
 @dataclass(frozen=True)
 class SuitePlan:
-    """One suite as this run uses it: the variants and instances chosen, with their axes as the options change them."""
+    """One suite as this run uses it: the variants and instances chosen, with their axes as the options change them.
+
+    ``variants`` has the reference first, and those that are derived from its calls, too.
+    """
 
     suite: Suite
     variants: tuple[Variant, ...]
@@ -38,6 +40,23 @@ class SuitePlan:
     @cached_property
     def by_id(self) -> dict[str, Instance]:
         return {instance.id: instance for instance in self.suite.instances}
+
+    @property
+    def reference(self) -> Variant:
+        return next(variant for variant in self.variants if variant.name == REFERENCE)
+
+    @property
+    def derived(self) -> tuple[Variant, ...]:
+        """The variants that make no cases: what they would ask is among the reference's calls."""
+        return tuple(variant for variant in self.variants if variant.is_derived(self.reference))
+
+    @cached_property
+    def content(self) -> dict[str, Content]:
+        """What the instances make of each variant."""
+        return {
+            variant.name: look_at_content(self.suite, self.instances, variant, self.reference)
+            for variant in self.variants
+        }
 
     def clusters(self) -> int | None:
         if self.suite.cluster is None:
@@ -61,14 +80,18 @@ class Plan:
         suite = resolve_suite(named, self.known_suites, self.settings.base) if isinstance(named, str) else named
         present = self.suites.get(suite.name)
         if present is not None and present.suite.digest != suite.digest:
+            first, second = (item.extension or item.path for item in (present.suite, suite))
             raise SettingsError(
-                f"two suites are called {suite.name!r}: {present.suite.path} and {suite.path}",
-                hint="Rename one of them",
+                f"two suites are called {suite.name!r}: {first} and {second}",
+                hint="Rename one of them"
+                if suite.extension is None
+                else f"Give {suite.extension.name} a name of its own",
             )
         chosen = self._choose_variants(suite, variants)
         if present is not None:
             chosen = tuple({variant.name: variant for variant in (*present.variants, *chosen)}.values())
-        check_variants(suite, chosen)
+        wanted = self.option_variants if variants is None else tuple(variants)
+        check_renderings(suite, [variant for variant in chosen if variant.name in wanted])
         instances = sample_instances(suite, self.settings.sample, self.settings.seed)
         gates = gates_for(suite, [parse_gate(text) for text in self.settings.gates])
         planned = SuitePlan(suite, chosen, instances, gates)
@@ -89,15 +112,8 @@ class Plan:
         for name in sorted(names - set(suite.variants)):
             if named is not None:
                 raise UnknownNameError(f"variant of the suite {suite.name}", name, suite.variants)
-        votes, orders = self.settings.votes, self.settings.orders
-        return tuple(
-            replace(
-                variant,
-                axes=replace(variant.axes, votes=votes or variant.axes.votes, orders=orders or variant.axes.orders),
-            )
-            for variant in suite.variants.values()
-            if variant.name in names
-        )
+        available = with_options(suite, self.settings.votes, self.settings.orders)
+        return tuple(variant for name, variant in available.items() if name in names)
 
     def _load_prompt(self, name: str, suite: Suite) -> None:
         if name not in self.prompts:
@@ -112,16 +128,21 @@ class Plan:
         return (*self.settings.variants, *(parse_gate(text).variant for text in self.settings.gates))
 
     def pairs(self, planned: SuitePlan) -> Iterator[tuple[Judge, Variant]]:
-        """The judges and variants that a suite is run with; what does not apply is noted in ``skipped``."""
+        """The judges and variants that a suite is run with; what does not apply is noted in ``skipped``.
+
+        Derived variants are neither: they are run with the reference.
+        """
         for judge in self.judges:
             if not judge.judges(planned.suite.protocol):
                 self.skipped[judge.name, planned.suite.name, ""] = f"does not judge {planned.suite.protocol}"
                 continue
             for variant in planned.variants:
-                if not judge.traits.uses_prompt and variant.changed and set(variant.changed) <= _PROMPT_AXES:
-                    self.skipped[judge.name, planned.suite.name, variant.name] = "has a prompt of its own"
-                    continue
-                yield judge, variant
+                if variant.name == REFERENCE:
+                    yield judge, variant
+                elif reason := reason_to_skip(judge, variant, planned.content[variant.name]):
+                    self.skipped[judge.name, planned.suite.name, variant.name] = reason
+                elif not variant.is_derived(planned.reference):
+                    yield judge, variant
 
     def cases_of(self, planned: SuitePlan) -> Iterator[Case]:
         """All judges and variants of one instance before the next, so that a run cut short leaves paired data."""
@@ -165,6 +186,8 @@ def make_plan(
     """Resolve judges and, unless only marked tests run, suites. Raises NoveltyError for anything that cannot be found."""
     judges = resolve_judges(settings.judges, registered_judges, settings.base, also=also)
     known = {**embedded_suites(), **registered_suites}
+    for judge in judges:
+        ignored_axes(judge)  # what it declares is checked before anything is asked
     plan = Plan(settings, judges, known)
     for text in settings.gates:
         parse_gate(text)
