@@ -117,7 +117,8 @@ def _work_texts(works: Sequence[Work]) -> list[str]:
 def embedded_prompts() -> Mapping[str, Path]:
     """The templates that ship, by name (``protocol/name``)."""
     root = data_folder("prompts")
-    return {str(path.relative_to(root).with_suffix("").as_posix()): path for path in sorted(root.glob("*/*.yaml"))}
+    found = {str(path.relative_to(root).with_suffix("").as_posix()): path for path in root.glob("*/*.yaml")}
+    return dict(sorted(found.items()))
 
 
 def resolve_prompt(name: str, base: Path, protocol: str | None = None) -> Prompt:

@@ -56,9 +56,13 @@ def read_variants(
 def _name_problem(name: str, inherited: Mapping[str, Variant]) -> str:
     if name == REFERENCE:
         return f"a variant may not be called {REFERENCE!r}: that is what defaults describe"
-    if not _NAME.fullmatch(name):
+    if not is_variant_name(name):
         return f"the variant name {name!r} has other characters than letters, digits, '.', '_' and '-', or more than 40"
     return f"the extended suite has a variant {name!r} already: choose another name" if name in inherited else ""
+
+
+def is_variant_name(text: str) -> bool:
+    return _NAME.fullmatch(text) is not None
 
 
 def _read_axes(given: Mapping[str, Any], document: Document, place: Place) -> dict[str, Any]:

@@ -19,6 +19,7 @@ LAYERS = [
     ["metrics.catalogue", "metrics.distributions", "metrics.resampling", "metrics.intervals", "metrics.auroc"],
     ["metrics.permutation", "metrics.planning", "gates"],
     ["instances", "ideas", "prompts", "variants", "contrast", "suites", "sampling", "judges"],
+    ["designs", "own_ideas", "new_suite", "prompt_views"],
     ["calls", "applicability", "answers", "outcomes", "recording", "store", "budget"],
     ["lanes", "tickets", "sync_runner", "async_runner", "engine", "plan", "metrics"],
     ["runner", "baseline", "findings", "headline", "reports", "results", "dryrun"],
