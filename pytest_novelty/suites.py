@@ -242,7 +242,7 @@ def _check_gates(suite: Suite, document: Document) -> None:
             check_gate_names(parse_gate(text), suite)
         except NoveltyError as error:
             raise SuiteError(
-                error.message, path=suite.path, line=document.line_of(("gates", index)), hint=error.hint
+                error.message, path=document.path, line=document.line_of(("gates", index)), hint=error.hint
             ) from None
 
 
