@@ -20,6 +20,9 @@ TRIADS: Final = "triads"
 COMPLETE: Final = "complete"
 DESIGNS: Final = (RANDOM, TRIADS, COMPLETE)
 
+_FEW: Final = 12
+_ATTEMPTS: Final = 24
+
 Pair = tuple[str, str]
 Triad = tuple[str, str, str]
 _Block = TypeVar("_Block", Pair, Triad)
@@ -52,9 +55,11 @@ def crossed_pairs(groups: Sequence[tuple[Sequence[str], Sequence[str]]], seed: i
 def triads(groups: Sequence[Sequence[str]], seed: int) -> Iterator[Triad]:
     """Triples of which no two have a pair in common, those ideas first that are in the fewest; until none is left to find.
 
-    They pack greedily, so a few triads fewer may be found than there could be.
+    They are found greedily, so there may be a few fewer than there could be.
     """
-    return _take_turns([(len(group), _pack(shuffled(group, seed))) for group in groups])
+    return _take_turns(
+        [(len(g), _pack_few(g, seed) if len(g) <= _FEW else _pack(shuffled(g, seed))) for g in map(list, groups)]
+    )
 
 
 def place_first(pairs: Iterable[Pair], seed: int) -> Iterator[Pair]:
@@ -111,6 +116,37 @@ def _crossed(ours: Sequence[str], base: Sequence[str]) -> Iterator[Pair]:
     round_trip = lcm(len(ours), len(base))
     for step in range(len(ours) * len(base)):
         yield ours[step % len(ours)], base[(step + step // round_trip) % len(base)]
+
+
+def _pack_few(ids: Sequence[str], seed: int) -> Iterator[Triad]:
+    """The largest of several packings in random order, then ordered for balance. Among few ideas, triads that are balanced
+    from the beginning leave room for hardly any others.
+    """
+    triples = list(combinations(sorted(ids), 3))
+    best: list[Triad] = []
+    for attempt in range(_ATTEMPTS):
+        found: list[Triad] = []
+        used: set[Pair] = set()
+        for triple in sorted(triples, key=lambda triple: derive_seed(seed_source("triad", seed, *triple), attempt)):
+            pairs = set(combinations(triple, 2))
+            if not pairs & used:
+                used |= pairs
+                found.append(triple)
+        best = max(best, found, key=len)
+        if len(best) == _most_triads(len(ids)):
+            break
+    count = dict.fromkeys(ids, 0)
+    while best:
+        triad = min(best, key=lambda names: (sum(count[name] for name in names), max(count[name] for name in names)))
+        best.remove(triad)
+        for name in triad:
+            count[name] += 1
+        yield triad
+
+
+def _most_triads(n: int) -> int:
+    """How many triples of n things there can be of which no two share a pair (Schoenheim's bound, which is attained)."""
+    return n * ((n - 1) // 2) // 3 - (n % 6 == 5)
 
 
 def _pack(ids: Sequence[str]) -> Iterator[Triad]:

@@ -90,7 +90,7 @@ def group_ideas(ideas: Sequence[OwnIdea], pair_by: str | None) -> dict[str, list
                 raise UnknownNameError("field in --pair-by", pair_by, known - {"text", "title", "metadata"})
             raise SettingsError(
                 f"--pair-by is {pair_by!r}, and the idea in {idea.origins[0]} has none",
-                hint=f"Give every idea a {pair_by}, a text or a whole number",
+                hint="Give every idea the field, a text or a whole number",
             )
         groups.setdefault(stratum_of(value), []).append(idea.id)
     return dict(sorted(groups.items()))
