@@ -39,7 +39,12 @@ def _make_parser() -> argparse.ArgumentParser:
     export.add_argument("--store", type=Path, default=None, help="the store file (.novelty/verdicts.sqlite)")
     export.add_argument("--out", type=Path, default=None, help="the file to write; default: standard output")
     export.add_argument("--judge", default=None, help="only this judge's records")
-    export.set_defaults(run=lambda arguments: export_records(arguments.store, arguments.out, arguments.judge))
+    export.add_argument(
+        "--no-text", action="store_true", help="leave out answers, reasons and messages: for unpublished ideas"
+    )
+    export.set_defaults(
+        run=lambda arguments: export_records(arguments.store, arguments.out, arguments.judge, arguments.no_text)
+    )
     return parser
 
 
@@ -103,8 +108,11 @@ def _check(path: Path) -> str:
     return f"{suite.protocol} suite {suite.name} {suite.version}, {len(suite.instances)} instances, {labels}"
 
 
-def export_records(store: Path | None, out: Path | None, judge: str | None) -> int:
-    """Write every record of a store, one JSON object a line, sorted, ASCII: for --novelty-judge replay:FILE and other tools."""
+def export_records(store: Path | None, out: Path | None, judge: str | None, no_text: bool = False) -> int:
+    """Write every record of a store, one JSON object a line, sorted, ASCII: a cassette for --novelty-offline
+    --novelty-store FILE, and for --novelty-judge replay:FILE. Two exports of equal records are equal files.
+    """
+    from pytest_novelty.cassette import without_texts
     from pytest_novelty.digests import canonical_json
     from pytest_novelty.reports.as_dict import write_atomically
     from pytest_novelty.settings import DEFAULT_STORE
@@ -115,7 +123,8 @@ def export_records(store: Path | None, out: Path | None, judge: str | None) -> i
         raise SettingsError("there is no store", path=path, hint="Name one with --store")
     opened = SqliteStore(path)
     try:
-        lines = (canonical_json(record_to_dict(record)) for record in opened.records() if judge in (None, record.judge))
+        written = without_texts if no_text else record_to_dict
+        lines = (canonical_json(written(record)) for record in opened.records() if judge in (None, record.judge))
         if out is None:
             for line in lines:
                 print(line)

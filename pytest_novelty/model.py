@@ -248,7 +248,10 @@ class Failure:
 
 
 class Record(NamedTuple):
-    """One call, as stored and exported. ``raw`` is the judge's answer as JSON (a string answer: a JSON string)."""
+    """One call, as stored and exported. ``raw`` is the judge's answer as JSON (a string answer: a JSON string).
+
+    ``tokens_in`` contains ``tokens_cached``, ``tokens_out`` contains ``tokens_reasoning``. ``settings``: how a model was asked.
+    """
 
     key: str
     judge: str
@@ -276,6 +279,9 @@ class Record(NamedTuple):
     retries: int = 0
     parts: str = ""
     created: str = ""
+    tokens_cached: int | None = None
+    tokens_reasoning: int | None = None
+    settings: str = ""
 
 
 class Vote(NamedTuple):

@@ -75,7 +75,7 @@ class Plan:
         for judge in self.judges:
             if judge.judges(suite.protocol) and judge.traits.uses_prompt:
                 for variant in chosen:
-                    self._load_prompt(variant.axes.prompt, suite)
+                    self._load_prompt(judge.prompt_of(suite.protocol, variant), suite)
         self.suites[suite.name] = planned
         return planned
 
