@@ -137,6 +137,8 @@ class Suite:
     provenance: str = ""
     gates: tuple[str, ...] = ()
     cluster: str | None = None
+    blocklist: Mapping[str, str] = field(default_factory=dict)
+    """Instances that are left out (they are not in ``instances``), with the reason of each."""
     profile: str = "default"
 
     @property

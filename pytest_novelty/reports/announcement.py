@@ -54,6 +54,8 @@ def _suite_line(plan: Plan, planned: SuitePlan, stored: int) -> str:
     size = plural(len(planned.instances), "instance")
     if planned.sampled:
         size += f" (a sample of {len(suite.instances)})"
+    if suite.blocklist:
+        size += f" ({len(suite.blocklist)} more are on its blocklist)"
     variants = f", {plural(len(planned.variants), 'variant')}" if len(planned.variants) > 1 else ""
     kept = f", {stored:,} verdicts stored" if stored else ", none stored"
     return f"novelty suite: {suite.name} {suite.version}, {size}{variants}, {plural(calls, 'call')}{kept}"

@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 _TABLE: Final = "model_prices_and_context_window_backup.json"
-_ENDS_A_NAME: Final = "-:@/."
+_ENDS_A_NAME: Final = ("-", ":", "@", "/")
+"""Not a point: gpt-4.5 is no kind of gpt-4."""
 
 
 class Tokens(NamedTuple):
@@ -61,7 +62,11 @@ def find_price(model: str) -> tuple[Price | None, str]:
         if (price := _price(table.get(name))) is not None:
             return price, f"litellm's table, {name}"
     for name in names:
-        begun = [key for key in table if name.startswith(key) and name[len(key)] in _ENDS_A_NAME and _price(table[key])]
+        begun = [
+            key
+            for key in table
+            if name.startswith(key) and name[len(key) :].startswith(_ENDS_A_NAME) and _price(table[key])
+        ]
         if begun:
             longest = max(begun, key=len)
             return _price(table[longest]), f"litellm's table, by its prefix {longest}"
