@@ -264,7 +264,7 @@ def test_a_refusal_is_an_answer(given: Any, kind: str, waits: list[float]) -> No
         (body("<think>hm"), "truncated", "truncated reasoning"),
         (body(""), "unparsed", "empty"),
         (body(None, tool_calls=[{"id": "1"}]), "unparsed", "tool call"),
-        (body('{"winner": true}'), "schema violation", "schema violation"),
+        (body('{"winner": true}'), "schema violation", "wrong type"),
     ],
 )
 def test_every_kind_of_failure_has_its_name(given: Any, status: str, kind: str, waits: list[float]) -> None:

@@ -62,13 +62,9 @@ def find_price(model: str) -> tuple[Price | None, str]:
         if (price := _price(table.get(name))) is not None:
             return price, f"litellm's table, {name}"
     for name in names:
-        begun = [
-            key
-            for key in table
-            if name.startswith(key) and name[len(key) :].startswith(_ENDS_A_NAME) and _price(table[key])
-        ]
-        if begun:
-            longest = max(begun, key=len)
+        begun = [key for key in table if name.startswith(key) and name[len(key) :].startswith(_ENDS_A_NAME)]
+        if priced := [key for key in begun if _price(table[key]) is not None]:
+            longest = max(priced, key=len)
             return _price(table[longest]), f"litellm's table, by its prefix {longest}"
     return None, f"unknown: {model} is not in litellm's table; give price in a judge file"
 
