@@ -382,7 +382,11 @@ def test_two_exports_of_the_same_records_are_equal(lab: Lab, server: Server) -> 
 
 def cli(lab: Lab, *args: str) -> str:
     done = subprocess.run(
-        [Path(sys.executable).with_name("pytest-novelty"), *args], cwd=lab.path, capture_output=True, text=True, check=True
+        [Path(sys.executable).with_name("pytest-novelty"), *args],
+        cwd=lab.path,
+        capture_output=True,
+        text=True,
+        check=True,
     )
     return done.stdout.strip()
 
