@@ -183,7 +183,7 @@ def test_the_run_is_described(written: dict[str, Any], report: Report) -> None:
     assert run["suites"] == [
         {
             "name": "made", "version": "1", "digest": "0" * 32, "protocol": "pointwise", "label_kind": "construction",
-            "variants": ["reference"], "instances": 12, "planned": 12,
+            "variants": ["reference"], "instances": 12, "planned": 12, "blocklist": {},
         }
     ]  # fmt: skip
     assert run["skipped"] == [
