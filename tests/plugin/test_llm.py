@@ -39,6 +39,7 @@ def judge_file(lab: Lab, server: Server, model: str = "openai:m", **more: Any) -
         "price": {"input": 1.0, "cached_input": 0.1, "output": 2.0},
         **more,
     }
+    value = {name: item for name, item in value.items() if item is not None}
     (lab.path / "judge.yaml").write_text(json.dumps(value))
     return "judge.yaml"
 
@@ -310,6 +311,15 @@ def test_a_budget_is_never_exceeded_and_a_later_run_goes_on(lab: Lab, server: Se
     ran = run(lab, "--novelty-budget=1", dist=dist)
     assert ran.report["calls"]["reused"] >= paid
     assert len([item for item in server.requests() if item.paid]) == 40
+
+
+def test_a_budget_without_a_price_is_refused_before_anything_is_asked(lab: Lab, server: Server) -> None:
+    lab.suite(n=4, votes=1)
+    judge_file(lab, server, price=None)
+    ran = run(lab, "--novelty-budget=1")
+    assert ran.ret == 4
+    assert "the price of judge 'model' is unknown" in ran.said
+    assert server.requests() == []
 
 
 def test_a_dry_run_needs_no_key_and_asks_nothing(lab: Lab, server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
