@@ -58,7 +58,7 @@ def ignored_axes(judge: Judge) -> frozenset[str]:
     return frozenset(names)
 
 
-def reason_to_skip(judge: Judge, variant: Variant, content: Content) -> str:
+def reason_to_skip(judge: Judge, variant: Variant, content: Content, protocol: str) -> str:
     """Why a judge is not asked under a variant, as what is said of the judge; empty if it is asked."""
     if not variant.changed:
         return "would be asked nothing else than in the reference"
@@ -67,6 +67,8 @@ def reason_to_skip(judge: Judge, variant: Variant, content: Content) -> str:
     idle: dict[str, str] = {}
     if not judge.traits.uses_prompt:
         idle["prompt"] = "has a prompt of its own"
+    elif judge.prompts.get(protocol) == variant.axes.prompt:
+        idle["prompt"] = "is asked with that prompt in the reference, too"
     if content.same:
         idle |= dict.fromkeys(sorted(_CONTENT), "would be shown the same as in the reference")
     idle |= {axis: f"ignores {axis}" for axis in sorted(ignored_axes(judge))}

@@ -98,7 +98,7 @@ class Plan:
         for judge in self.judges:
             if judge.judges(suite.protocol) and judge.traits.uses_prompt:
                 for variant in chosen:
-                    self._load_prompt(variant.axes.prompt, suite)
+                    self._load_prompt(judge.prompt_of(suite.protocol, variant), suite)
         self.suites[suite.name] = planned
         return planned
 
@@ -139,7 +139,7 @@ class Plan:
             for variant in planned.variants:
                 if variant.name == REFERENCE:
                     yield judge, variant
-                elif reason := reason_to_skip(judge, variant, planned.content[variant.name]):
+                elif reason := reason_to_skip(judge, variant, planned.content[variant.name], planned.suite.protocol):
                     self.skipped[judge.name, planned.suite.name, variant.name] = reason
                 elif not variant.is_derived(planned.reference):
                     yield judge, variant
@@ -185,6 +185,12 @@ def make_plan(
 ) -> Plan:
     """Resolve judges and, unless only marked tests run, suites. Raises NoveltyError for anything that cannot be found."""
     judges = resolve_judges(settings.judges, registered_judges, settings.base, also=also)
+    for judge in judges:
+        if settings.budget_usd is not None and not settings.offline and judge.price_basis.startswith("unknown"):
+            raise SettingsError(
+                f"a budget was given, but the price of judge {judge.name!r} is {judge.price_basis}",
+                hint="A server of your own costs price: {input: 0, output: 0}",
+            )
     known = {**embedded_suites(), **registered_suites}
     for judge in judges:
         ignored_axes(judge)  # what it declares is checked before anything is asked

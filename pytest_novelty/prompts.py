@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
+from typing import Protocol as Interface
 
 from pytest_novelty.data import data_folder
 from pytest_novelty.digests import digest
@@ -23,6 +24,13 @@ if TYPE_CHECKING:
     import jinja2
 
 _DELIMITER: Final = re.compile(r"</?(?:idea|related_work)", re.IGNORECASE)
+
+
+class Asked(Powers, Interface):
+    """What a template may know of the judge that it is rendered for (``judges.base.Traits`` has these)."""
+
+    @property
+    def higher_is(self) -> str: ...
 
 
 @dataclass(frozen=True)
@@ -59,7 +67,7 @@ class Prompt:
         return {**self.output, "properties": properties, "required": required}
 
     def render(
-        self, ideas: Sequence[ShownIdea], as_of: str | None, powers: Powers, *, instance: str = ""
+        self, ideas: Sequence[ShownIdea], as_of: str | None, powers: Asked, *, instance: str = ""
     ) -> tuple[tuple[str, str], ...]:
         """(role, content) messages. Raises PromptError, with template and instance, if a variable is missing."""
         import jinja2

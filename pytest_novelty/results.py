@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from pytest_novelty.errors import SettingsError, UnknownNameError
-from pytest_novelty.findings import find_degenerate, find_looked_up, find_models, find_unanswered
+from pytest_novelty.findings import find_degenerate, find_looked_up, find_of_calls, find_unanswered
 from pytest_novelty.gates import NOT_ENFORCED, GateResult, judge_gate
 from pytest_novelty.headline import make_headline
 from pytest_novelty.metrics.catalogue import CATALOGUE, get_metric, metrics_for
@@ -49,6 +49,8 @@ class Calls:
     cost_usd: float | None = 0.0
     unpriced: int = 0
     latency_s: Mapping[str, float] = field(default_factory=dict)
+    tokens_cached: int = 0
+    tokens_reasoning: int = 0
 
 
 @dataclass
@@ -153,7 +155,7 @@ def make_report(
             ]
             comparisons += compare_all(pairs, variant.name)
     calls = _count_calls(plan, outcomes)
-    findings = [*find_unanswered(views), *find_degenerate(views), *find_looked_up(views), *find_models(outcomes)]
+    findings = [*find_unanswered(views), *find_degenerate(views), *find_looked_up(views), *find_of_calls(outcomes)]
     baselines = _baselines(plan, views)
     report = Report(plan, rows, gates, comparisons, outcomes, calls, findings, "", baselines, list(notes))
     report.headline = make_headline(report)
@@ -234,6 +236,8 @@ def _count_calls(plan: Plan, outcomes: Sequence[CaseResult]) -> Calls:
         cost_usd=None if unpriced else known,
         unpriced=unpriced,
         latency_s=percentiles,
+        tokens_cached=sum(use.tokens_cached for use in uses),
+        tokens_reasoning=sum(use.tokens_reasoning for use in uses),
     )
 
 

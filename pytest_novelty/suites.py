@@ -22,6 +22,7 @@ from pytest_novelty.model import (
     REFERENCE,
     Axes,
     Contrast,
+    Instance,
     Json,
     Suite,
     Variant,
@@ -119,6 +120,7 @@ def _load_described(path: Path, extended_by: tuple[Path, ...] = ()) -> Suite:
         rows_path = path
         rows = ((document.line_of(("instances", index)), row) for index, row in enumerate(source))
     instances = load_instances(rows, rows_path, protocol.name, labelled=head["label_kind"] != "none")
+    instances, blocked = _without_blocked(instances, document)
     suite = Suite(
         name=head["name"],
         version=head["version"],
@@ -134,6 +136,7 @@ def _load_described(path: Path, extended_by: tuple[Path, ...] = ()) -> Suite:
         provenance=head.get("provenance", ""),
         gates=tuple(head.get("gates", ())),
         cluster=head.get("cluster"),
+        blocklist=blocked,
         profile=head.get("profile", "default"),
         metadata=head.get("metadata", {}),
     )
@@ -144,14 +147,17 @@ def _load_described(path: Path, extended_by: tuple[Path, ...] = ()) -> Suite:
 
 
 def _extend(document: Document, extended_by: tuple[Path, ...]) -> Suite:
-    """The suite that ``extends`` names, with this file's defaults, variants and gates added.
+    """The suite that ``extends`` names, with this file's defaults, variants and gates added, and what it blocks left out.
 
     It keeps its name unless the file gives another, so that verdicts on it that are stored serve both.
     """
     path, head = document.path, document.value
     base = _load_extended(document, (*extended_by, path.resolve()))
+    instances, blocked = _without_blocked(base.instances, document)
     suite = replace(
         base,
+        instances=instances,
+        blocklist={**base.blocklist, **blocked},
         name=head.get("name", base.name),
         version=head.get("version", base.version),
         title=head.get("title", base.title),
@@ -164,6 +170,7 @@ def _extend(document: Document, extended_by: tuple[Path, ...]) -> Suite:
     if "contrast" in head:
         suite = replace(suite, contrast=_read_contrast(suite, document))
     _check(suite, document)
+
     from pytest_novelty.gates import gates_for, parse_gate
 
     gates = gates_for(replace(suite, gates=base.gates), [parse_gate(text) for text in suite.gates])
@@ -177,14 +184,37 @@ def _load_extended(document: Document, extended_by: tuple[Path, ...]) -> Suite:
     path = known.get(name) or document.path.parent / name
     target = path / "suite.yaml" if (path / "suite.yaml").is_file() else path
     if target.resolve() in extended_by:
-        raise SuiteError("extends itself" if target.resolve() == extended_by[-1] else f"extends {name!r}, which extends it",
-                         path=document.path, line=line)  # fmt: skip
+        itself = target.resolve() == extended_by[-1]
+        message = "extends itself" if itself else f"extends {name!r}, which extends it"
+        raise SuiteError(message, path=document.path, line=line)
     if not path.exists():
         error = UnknownNameError("suite", name, known, also=f"No file or folder {path} either")
         raise SuiteError(error.message, path=document.path, line=line, hint=error.hint)
     if target.suffix in (".yaml", ".yml") and target.is_file():
         return _load_described(target, extended_by)
     return load_suite(path)
+
+
+def _without_blocked(
+    instances: tuple[Instance, ...], document: Document
+) -> tuple[tuple[Instance, ...], dict[str, str]]:
+    """The instances without those on the blocklist, and the reasons of these."""
+    known = {instance.id for instance in instances}
+    blocked: dict[str, str] = {}
+    for index, entry in enumerate(document.value.get("blocklist", ())):
+        line = document.line_of(("blocklist", index))
+        if entry["id"] not in known:
+            error = UnknownNameError("instance", entry["id"], known)
+            hint = None if error.hint is None else error.hint.partition(" Known:")[0]
+            raise SuiteError(f"the blocklist names an {error.message}", path=document.path, line=line, hint=hint)
+        if entry["id"] in blocked:
+            raise SuiteError(f"the blocklist names {entry['id']!r} twice", path=document.path, line=line)
+        blocked[entry["id"]] = entry["reason"]
+    if blocked and len(blocked) == len(instances):
+        raise SuiteError(
+            "every instance is on the blocklist", path=document.path, line=document.line_of(("blocklist",))
+        )
+    return tuple(instance for instance in instances if instance.id not in blocked), blocked
 
 
 def _require(value: Json, schema: Mapping[str, Any], document: Document, path: Path) -> None:

@@ -60,6 +60,7 @@ def report_to_dict(report: Report) -> dict[str, Any]:
                     "variants": [variant.name for variant in planned.variants],
                     "instances": len(planned.suite.instances),
                     "planned": len(planned.instances),
+                    "blocklist": dict(planned.suite.blocklist),
                 }
                 for planned in plan.suites.values()
             ],

@@ -60,7 +60,7 @@ SAME = "would be shown the same as in the reference"
     ],
 )  # fmt: skip
 def test_reasons(traits: dict[str, Any], changed: tuple[str, ...], content: Content, reason: str) -> None:
-    assert reason_to_skip(judge(**traits), variant(*changed), content) == reason
+    assert reason_to_skip(judge(**traits), variant(*changed), content, "pairwise") == reason
 
 
 @pytest.mark.parametrize("declared", ["votes", ("effort", "prompt"), 3, [["effort"]], {"effort": True}, [3]])
