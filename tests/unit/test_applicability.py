@@ -63,6 +63,22 @@ def test_reasons(traits: dict[str, Any], changed: tuple[str, ...], content: Cont
     assert reason_to_skip(judge(**traits), variant(*changed), content, "pairwise") == reason
 
 
+def test_a_prompt_that_a_judge_is_asked_with_anyway() -> None:
+    """A judge file may put a prompt in the reference's place."""
+
+    class Model(Judge):
+        @property
+        def prompts(self) -> dict[str, str]:
+            return {"pairwise": "q"}
+
+    plain = judge()
+    model = Model("j", plain.function, plain.traits)
+    told = "is asked with that prompt in the reference, too"
+    assert reason_to_skip(model, variant("prompt"), Content(), "pairwise") == told
+    assert reason_to_skip(model, variant("prompt"), Content(), "pointwise") == ""
+    assert reason_to_skip(model, variant("effort"), Content(), "pairwise") == ""
+
+
 @pytest.mark.parametrize("declared", ["votes", ("effort", "prompt"), 3, [["effort"]], {"effort": True}, [3]])
 def test_what_a_judge_may_not_ignore(declared: Any) -> None:
     with pytest.raises(JudgeError, match="declares ignores = .*Name some of effort, temperature, params"):

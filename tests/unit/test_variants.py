@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from pytest_novelty.errors import SettingsError, SuiteError
-from pytest_novelty.model import Axes, Suite, Variant
+from pytest_novelty.model import Axes, Contrast, Suite, Variant
 from pytest_novelty.plan import make_plan
 from pytest_novelty.settings import Settings
 from pytest_novelty.suites import embedded_suites, load_suite
@@ -299,6 +299,26 @@ def test_gates_of_an_extension_replace_those_on_the_same_quantity(write: Write, 
     write('gates: ["tie_rate<=0.2", "strict_accuracy>=0.5"]')
     suite = load_suite(extend('variants: {hot: {temperature: 1}}\ngates: ["tie_rate<=0.1", "tie_rate[hot]<=0.3"]'))
     assert suite.gates == ("strict_accuracy>=0.5", "tie_rate<=0.1", "tie_rate[hot]<=0.3")
+
+
+def test_an_extension_may_leave_instances_out(write: Write, extend: Callable[..., Path]) -> None:
+    base = write("blocklist: [{id: i2, reason: doubtful}]")
+    rows = (base / "rows.jsonl").read_text()
+    (base / "rows.jsonl").write_text("\n".join(rows.replace('"i1"', f'"i{number}"') for number in (1, 2, 3)))
+    suite = load_suite(extend("blocklist: [{id: i3, reason: refused}]"))
+    assert [instance.id for instance in suite.instances] == ["i1"]
+    assert suite.blocklist == {"i2": "doubtful", "i3": "refused"}
+    refuse(extend("blocklist: [{id: i9, reason: x}]"), "the blocklist names an unknown instance 'i9'", 3)
+
+
+def test_an_extension_may_state_a_contrast(write: Write, extend: Callable[..., Path]) -> None:
+    base = write()
+    rows = (base / "rows.jsonl").read_text()
+    (base / "rows.jsonl").write_text(
+        rows.replace('"Text x."', '"Text x.", "system": "ours"').replace('"Text y."', '"Text y.", "system": "base"')
+    )
+    assert load_suite(base).contrast is None
+    assert load_suite(extend("contrast: system=ours/base")).contrast == Contrast("system", "ours", "base")
 
 
 def test_an_extension_of_an_extension(write: Write, extend: Callable[..., Path]) -> None:
