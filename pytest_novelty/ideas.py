@@ -53,7 +53,11 @@ def read_ideas_file(path: Path) -> Iterator[RawIdea]:
 
 def read_texts(folder: Path) -> Iterator[RawIdea]:
     """Every .txt and .md file; its first line is the title if a blank line or '#' sets it apart."""
-    for path in sorted(folder.iterdir()):
+    try:
+        paths = sorted(folder.iterdir())
+    except OSError as error:
+        raise SuiteError(f"cannot be read: {error.strerror}", path=folder) from None
+    for path in paths:
         if path.suffix not in TEXT_SUFFIXES or not path.is_file():
             continue
         if path.stat().st_size > MAX_LINE_BYTES:
@@ -62,6 +66,8 @@ def read_texts(folder: Path) -> Iterator[RawIdea]:
             text = path.read_text(encoding="utf-8-sig").strip()
         except UnicodeDecodeError:
             raise SuiteError("is not UTF-8", path=path, hint="Save the file as UTF-8") from None
+        except OSError as error:
+            raise SuiteError(f"cannot be read: {error.strerror}", path=path) from None
         head, _, rest = text.partition("\n")
         titled = rest.strip() and (head.startswith("#") or rest.startswith("\n")) and len(head) <= 200
         idea = {"title": head.lstrip("# ").strip(), "text": rest.strip()} if titled else {"text": text}

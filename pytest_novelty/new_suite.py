@@ -75,6 +75,10 @@ def make_new_suite(wish: Wish, *, where: Path) -> list[str]:
         raise SettingsError(
             f"--from is {str(wish.source)!r}, which is a suite already", hint="Give an ideas.jsonl or a folder of texts"
         )
+    if source.is_file() and source.suffix != ".jsonl":
+        raise SettingsError(
+            f"--from is {str(wish.source)!r}, one file of another kind", hint="Give an ideas.jsonl or a folder of texts"
+        )
     stem = source.resolve().stem if source.is_file() else source.resolve().name
     name = name_of_suite(wish.name if wish.name is not None else f"{stem}-{wish.protocol}")
     if wish.name is not None and name != wish.name:
@@ -120,37 +124,39 @@ def _choose_ideas(ideas: Sequence[OwnIdea], wish: Wish) -> _Made:
 def _choose_pairs(ideas: Sequence[OwnIdea], wish: Wish) -> _Made:
     by_id = {idea.id: idea for idea in ideas}
     kind = wish.design or RANDOM
-    if wish.contrast is not None and kind == TRIADS:
-        raise SettingsError("--contrast pairs the ideas of two systems, and three ideas cannot be of two systems pairwise",
-                            hint="Choose --design random or complete")  # fmt: skip
     groups = group_ideas(ideas, wish.pair_by)
-    crossed = None
-    if wish.contrast is not None:
-        crossed = set_on_sides(groups, by_id, parse_contrast(wish.contrast), wish.pair_by)
-    if crossed is None:
+    if wish.contrast is None:
         _check_groups(groups, kind, wish.pair_by)
         possible = sum(len(group) * (len(group) - 1) // 2 for group in groups.values())
+        blocks = _choose_blocks(kind, list(groups.values()), wish, _wanted_pairs(kind, wish.sample, possible))
     else:
-        possible = sum(len(ours) * len(base) for ours, base in crossed)
-    wanted = _wanted_pairs(kind, wish.sample, possible)
-    blocks: list[tuple[str, ...]]
-    if kind == TRIADS:
-        blocks = list(islice(triads(list(groups.values()), wish.seed), wanted // 3))
-        if len(blocks) < wanted // 3 and wish.sample is not None:
+        if kind == TRIADS:
             raise SettingsError(
-                f"--sample is {wish.sample}, and {len(ideas)} ideas gave {len(blocks)} triads without a common pair",
-                hint=f"Ask for --sample {3 * len(blocks)} at most",
+                "--contrast pairs ideas of two systems, and of three ideas two are of one system",
+                hint="Choose --design random or complete",
             )
-    elif crossed is not None:
-        blocks = list(islice(crossed_pairs(crossed, wish.seed), wanted))
-    else:
-        make = complete_pairs if kind == COMPLETE else random_pairs
-        blocks = list(islice(make(list(groups.values()), wish.seed), wanted))
+        sides = set_on_sides(groups, by_id, parse_contrast(wish.contrast), wish.pair_by)
+        possible = sum(len(ours) * len(base) for ours, base in sides)
+        blocks = list(islice(crossed_pairs(sides, wish.seed), _wanted_pairs(kind, wish.sample, possible)))
     rows = _pair_rows(blocks, by_id, wish)
     design = {"kind": kind, "ideas": len(ideas), "pairs": len(rows), "of": possible, "seed": wish.seed}
     design |= {"triads": len(blocks)} if kind == TRIADS else {}
     design |= {"pair_by": wish.pair_by} if wish.pair_by else {}
     return _Made(rows, design, _tell_pairs(rows, blocks, ideas, possible, wish))
+
+
+def _choose_blocks(kind: str, groups: Sequence[Sequence[str]], wish: Wish, wanted: int) -> Sequence[tuple[str, ...]]:
+    """The pairs, or the triads that hold them."""
+    if kind != TRIADS:
+        make = complete_pairs if kind == COMPLETE else random_pairs
+        return list(islice(make(groups, wish.seed), wanted))
+    found = list(islice(triads(groups, wish.seed), wanted // 3))
+    if len(found) < wanted // 3 and wish.sample is not None:
+        raise SettingsError(
+            f"--sample is {wish.sample}, and {len(found)} triads without a common pair were found",
+            hint=f"Ask for --sample {3 * len(found)} at most",
+        )
+    return found
 
 
 def _wanted_pairs(kind: str, sample: int | None, possible: int) -> int:

@@ -362,6 +362,11 @@ def test_ideas_that_do_not_do(rows: list[Any], wish: dict[str, Any], told: str, 
     new.refuse(told, **wish)
 
 
+def test_another_kind_of_file(new: New, tmp_path: Path) -> None:
+    (tmp_path / "one.md").write_text("One idea.")
+    new.refuse("--from is 'one.md', one file of another kind. Give an ideas.jsonl or a folder of texts", "one.md")
+
+
 def test_a_folder_without_texts(new: New, tmp_path: Path) -> None:
     (tmp_path / "none").mkdir()
     new.refuse("has no ideas: neither an ideas.jsonl nor any .txt or .md file", "none")
