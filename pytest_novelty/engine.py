@@ -381,6 +381,10 @@ class Engine:
             time.sleep(0.01)
         self._sync.stop()
         problems = self._async.stop(timeout_s)
+        if self._sync.abandoned:
+            problems.append(
+                f"{self._sync.abandoned} calls that timed out could not be ended: their threads were abandoned"
+            )
         self._done.set()
         self._wake_writer.set()
         self._threads[0].join(timeout_s)

@@ -10,6 +10,7 @@ from typing import Any, Final
 import pytest
 
 from pytest_novelty._pytest.attached import ATTRIBUTE, STOPPED, attach
+from pytest_novelty._pytest.cases import plain
 from pytest_novelty._pytest.gate_reports import emit_gates
 from pytest_novelty._pytest.ids import VIRTUAL, case_ids
 from pytest_novelty._pytest.marks import suites_of
@@ -185,7 +186,8 @@ class ActiveHooks:
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: Any) -> None:
-        made, cost_usd = getattr(node, "workeroutput", {}).get(ATTRIBUTE, (0, 0.0))
+        made, cost_usd, notes = getattr(node, "workeroutput", {}).get(ATTRIBUTE, (0, 0.0, []))
+        self.session.notes += notes
         self.session.made += made
         self.session.cost_usd += cost_usd
 
@@ -193,7 +195,8 @@ class ActiveHooks:
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
         self.session.close()
         if self.session.is_worker:
-            self.config.workeroutput[ATTRIBUTE] = (self.session.made, self.session.cost_usd)  # type: ignore[attr-defined]
+            told = (self.session.made, self.session.cost_usd, list(map(plain, self.session.notes)))
+            self.config.workeroutput[ATTRIBUTE] = told  # type: ignore[attr-defined]
         if self._incomplete and session.exitstatus == pytest.ExitCode.OK:
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
