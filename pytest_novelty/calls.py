@@ -142,7 +142,9 @@ class CallPlanner:
                 axes.params,
             )
             key = digest(f"{base} {sample} {seed}", 16)
-            calls.append(Call(case, request, order, sample, seed, shown_ids, key, f"{parts} seed={seed}", common.schema))
+            calls.append(
+                Call(case, request, order, sample, seed, shown_ids, key, f"{parts} seed={seed}", common.schema)
+            )
         return calls
 
 

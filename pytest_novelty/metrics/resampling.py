@@ -187,28 +187,32 @@ def bca(stat: Statistic, resampler: Resampler, level: float = 0.95) -> Interval 
     return bca_all([stat], resampler, level)[0]
 
 
-def bca_all(stats: Sequence[Statistic], resampler: Resampler, level: float = 0.95) -> list[Interval | None]:
+def bca_all(
+    stats: Sequence[Statistic], resampler: Resampler, level: float | Sequence[float] = 0.95
+) -> list[Interval | None]:
     """`bca` of many statistics of the same units, in order; sums of many are taken by one matrix product.
 
-    Statistics that share one `rows` array (the F1s of one confusion table) share its sums.
+    Statistics that share one `rows` array (the F1s of one confusion table) share its sums. `level`: one for all, or
+    one each.
     """
+    levels = [level] * len(stats) if isinstance(level, float) else list(level)
     result: list[Interval | None] = []
-    block: list[Statistic] = []
+    block: list[tuple[Statistic, float]] = []
     columns = 0
-    for stat in stats:
+    for stat, own in zip(stats, levels, strict=True):
         width = stat.rows.shape[1]
         if block and columns + width > max(8, _SUM_CELLS // resampler.resamples):
-            result += _bca_block(block, resampler, level)
+            result += _bca_block(block, resampler)
             block, columns = [], 0
-        columns += 0 if any(stat.rows is known.rows for known in block) else width
-        block.append(stat)
-    return result + _bca_block(block, resampler, level)
+        columns += 0 if any(stat.rows is known.rows for known, _ in block) else width
+        block.append((stat, own))
+    return result + _bca_block(block, resampler)
 
 
-def _bca_block(stats: list[Statistic], resampler: Resampler, level: float) -> list[Interval | None]:
+def _bca_block(stats: list[tuple[Statistic, float]], resampler: Resampler) -> list[Interval | None]:
     tables: dict[tuple[int, int], tuple[FloatArray, slice]] = {}  # of one rows array and its clusters
     columns = 0
-    for stat in stats:
+    for stat, _ in stats:
         if len(stat.rows) and (id(stat.rows), id(stat.clusters)) not in tables:
             rows = unit_rows(stat)
             tables[id(stat.rows), id(stat.clusters)] = rows, slice(columns, columns + rows.shape[1])
@@ -219,7 +223,7 @@ def _bca_block(stats: list[Statistic], resampler: Resampler, level: float) -> li
     costly = len(matrix) > MAX_UNITS and _few_distinct(matrix) is None
     sums = None if costly else resampler.sums(matrix)
     result: list[Interval | None] = []
-    for stat in stats:
+    for stat, level in stats:
         rows, place = tables.get((id(stat.rows), id(stat.clusters)), (np.empty((0, 0)), slice(0)))
         total = rows.sum(axis=0)
         estimate = float(evaluate(stat, total)) if len(rows) else float("nan")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from pytest_novelty.metrics.deferred import Computed, deferrable
 from pytest_novelty.metrics.estimating import mean_in_unit, share, signed_mean
 from pytest_novelty.metrics.resampling import FloatArray, IntArray
 from pytest_novelty.metrics.view import Estimate, View
@@ -48,7 +49,8 @@ def _two_orders(view: View) -> str:
     return "" if len(view.orders) == 2 else "only one order was asked"
 
 
-def retest_flip_rate(view: View) -> Estimate:
+@deferrable
+def retest_flip_rate(view: View) -> Computed:
     """The chance that two votes of one request differ."""
     values = mean_over_orders(disagreement(view.counts))
     left_out = int((~np.isfinite(values)).sum())
@@ -56,7 +58,8 @@ def retest_flip_rate(view: View) -> Estimate:
     return mean_in_unit(view, values, note or ("needs two valid votes of a request" if left_out else ""))
 
 
-def position_bias(view: View) -> Estimate:
+@deferrable
+def position_bias(view: View) -> Computed:
     """P(first shown chosen) - P(second shown chosen) over decided votes; orders weigh equally within an instance."""
     if why := _two_orders(view):
         return Estimate.undefined(why)
@@ -76,7 +79,8 @@ def order_inconsistency(view: View) -> Estimate:
     return share(view, majority[:, 0] != majority[:, 1], votes.all(axis=1), _both_orders_note(view, votes))
 
 
-def excess_order_flip(view: View) -> Estimate:
+@deferrable
+def excess_order_flip(view: View) -> Computed:
     """How much the order moves a vote beyond the judge's own noise: the mean squared effect of the position."""
     if why := _two_orders(view):
         return Estimate.undefined(why)
