@@ -19,6 +19,7 @@ from pytest_novelty.metrics.resampling import BoolArray, FloatArray, IntArray
 from pytest_novelty.metrics.stability import excess
 
 DRAWS = 20_000
+SCORE_DRAWS = 9_999
 _MAX_LATTICE = 2**20
 """Points of the exact distribution: a Fourier transform of so many takes some 10 ms, and there are dozens of them."""
 _MAX_SPLITS = 200_000
@@ -226,3 +227,25 @@ def _takes(total: int, size: int, seed: int) -> BoolArray:
         return takes
     rng = np.random.default_rng([seed, total, size])
     return np.asarray(rng.random((_ENOUGH, total)).argsort(axis=1).argsort(axis=1) < size)
+
+
+def score_exchange_p(one: list[list[float]], other: list[list[float]], seed: int = 0) -> float | None:
+    """p of "nothing moved any score": the mean squared difference of mean scores against seeded re-splits of the pooled scores.
+
+    None if no instance has two scores on a side and one on the other. Its least value is 1 / (SCORE_DRAWS + 1).
+    """
+    rng = np.random.default_rng([seed, len(one), 3])
+    observed, drawn = 0.0, np.zeros(SCORE_DRAWS)
+    tested = False
+    for left, right in zip(one, other, strict=True):
+        if len(left) + len(right) < 3 or not left or not right:
+            continue
+        tested = True
+        pooled = np.array([*left, *right])
+        takes = _takes(len(pooled), len(left), seed)
+        sums = takes @ pooled
+        squares = np.square(sums / len(left) - (pooled.sum() - sums) / len(right))
+        observed += float(np.square(np.mean(left) - np.mean(right)))
+        drawn += squares[rng.integers(len(squares), size=SCORE_DRAWS)]
+    scale = max(observed, float(drawn.max(initial=0.0)), 1e-300)
+    return float((drawn >= observed - 1e-9 * scale).sum() + 1) / (SCORE_DRAWS + 1) if tested else None
