@@ -118,12 +118,14 @@ class CallPlanner:
             messages = common.prompt.render(ideas, instance.as_of, case.judge.traits, instance=instance.id)
             rendered, template = digest(canonical_json(messages), 8), common.prompt.digest
         asked = f"{common.parts} content={_content_digest(protocol, ideas, instance.as_of)}"
-        base = f"{_KEY_FORMAT} {asked} {rendered} {opaque} {order}"
         # The template explains a miss, it does not cause one: the key has the messages it renders to.
         parts = f"{asked} prompt={template}"
         shown_ids = tuple([idea.id for idea in shown])
         calls = []
         source = seed_source(self._seed, case.suite.name, instance.id, case.variant.name, order)
+        key = digest(
+            f"{_KEY_FORMAT} {asked} {rendered} {opaque} {source!r}", 16
+        )  # the source has the order and gives the seeds
         for sample in range(axes.votes):
             seed = derive_seed(source, sample)
             request = Request(
@@ -141,9 +143,18 @@ class CallPlanner:
                 common.schema,
                 axes.params,
             )
-            key = digest(f"{base} {sample} {seed}", 16)
             calls.append(
-                Call(case, request, order, sample, seed, shown_ids, key, f"{parts} seed={seed}", common.schema)
+                Call(
+                    case,
+                    request,
+                    order,
+                    sample,
+                    seed,
+                    shown_ids,
+                    f"{key}-{sample}",
+                    f"{parts} seed={seed}",
+                    common.schema,
+                )
             )
         return calls
 

@@ -115,12 +115,37 @@ class Variant:
     axes: Axes
     changed: tuple[str, ...] = ()
 
+    def is_derived(self, reference: Variant) -> bool:
+        """Its votes are the first of the reference's: it has no cases and no calls of its own, it is computed from theirs.
+
+        So it is for fewer votes and nothing else; more votes take calls.
+        """
+        return self.changed == ("votes",) and self.axes.votes < reference.axes.votes
+
+
+@dataclass(frozen=True, slots=True)
+class Contrast:
+    """A claim about two origins of ideas: those whose ``field`` is ``ours`` are more novel than those where it is ``base``.
+
+    ``field`` is a field of :class:`Idea`: ``system``, ``generator`` or ``source``.
+    """
+
+    field: str
+    ours: str
+    base: str
+
+    def is_ours(self, idea: Idea) -> bool | None:
+        """Which side an idea is on; None if it is on neither."""
+        value = getattr(idea, self.field)
+        return True if value == self.ours else False if value == self.base else None
+
 
 @dataclass(frozen=True, slots=True)
 class Suite:
     """A validated file of instances of one protocol.
 
     ``digest`` covers every byte it was loaded from; paths inside the suite (its prompts) are relative to ``folder``.
+    ``metadata`` is what the suite says of how it was made, such as the design of its pairs.
     """
 
     name: str
@@ -138,6 +163,8 @@ class Suite:
     gates: tuple[str, ...] = ()
     cluster: str | None = None
     profile: str = "default"
+    contrast: Contrast | None = None
+    metadata: Mapping[str, Json] = field(default_factory=dict)
 
     @property
     def labelled(self) -> bool:

@@ -38,6 +38,7 @@ class ActiveHooks:
     def __init__(self, config: pytest.Config) -> None:
         self.session = NoveltySession(config, self._tick)
         self.config = config
+        config.add_cleanup(self.session.collecting.restore)
         self._running: Any = None
         self._adjusted: tuple[int | None, int] = (None, 0)
         """pytest's count of what is to be reported as last set here, and the suites that were known then."""
@@ -193,10 +194,8 @@ class ActiveHooks:
 
         write_summary(self.session, terminalreporter)
 
-    @pytest.hookimpl(trylast=True)
     def pytest_unconfigure(self) -> None:
         self.session.close()
-        self.session.collecting.restore()
 
     def _tick(self) -> None:
         """A line now and then while a long case is waited for."""

@@ -286,7 +286,7 @@ class NoveltySession:
 
     def results(self) -> list[CaseResult]:
         """What was received, one result a case, the last one if a case ran twice."""
-        found = [self._read(json.loads(text)) for text in self.received]
+        found = map(self._read, json.loads(f"[{','.join(self.received)}]"))
         kept: dict[Any, CaseResult] = {}
         for result in found:
             before = kept.get(result.label)
