@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 
@@ -43,11 +43,17 @@ class Comparison:
         return self.p_holm is not None and self.p_holm <= 0.05
 
 
-def compare_all(views: Sequence[tuple[str, View]], variant: str) -> list[Comparison]:
-    """Every pair of judges of one suite and variant, Holm-adjusted together."""
-    found = [_compare(first, one, second, other, variant) for (first, one), (second, other) in combinations(views, 2)]
+def compare_all(views: Sequence[tuple[str, View]], variant: str, against: str | None = None) -> list[Comparison]:
+    """Every pair of judges of one suite and variant, Holm-adjusted together; with ``against`` each other judge and that one."""
+    sides = combinations(views, 2) if against is None else _with(views, against)
+    found = [_compare(first, one, second, other, variant) for (first, one), (second, other) in sides]
     adjusted = holm([item.p for item in found])
     return [replace(item, p_holm=p) for item, p in zip(found, adjusted, strict=True)]
+
+
+def _with(views: Sequence[tuple[str, View]], against: str) -> Iterable[tuple[tuple[str, View], tuple[str, View]]]:
+    reference = next(((name, view) for name, view in views if name == against), None)
+    return [] if reference is None else [((name, view), reference) for name, view in views if name != against]
 
 
 def _compare(first: str, one: View, second: str, other: View, variant: str) -> Comparison:
