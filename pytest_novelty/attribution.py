@@ -46,7 +46,7 @@ class Facts:
     """What the words follow from. Estimates are of one judge, variant and suite; p values are Holm-adjusted.
 
     reference, variant: single-view estimates of both sides by metric; compared: those of the pair.
-    seen: the vote shift that would have been seen; None if none would.
+    seen: the vote shift that would have been seen; None if none would. noise: the most verdicts that noise alone would change.
     """
 
     changed: Sequence[str]
@@ -59,6 +59,7 @@ class Facts:
     together_p: float | None = None
     order_p: tuple[float | None, float | None] = (None, None)
     seen: float | None = None
+    noise: float | None = None
     by_scores: bool = False
 
 
@@ -97,9 +98,9 @@ def _moved(facts: Facts) -> tuple[str, str]:
         ]
         return VARIANT, f"{subject} {'move' if plural else 'moves'} its scores{several} ({', '.join(parts)})"
     size = f"vote shift {_with_interval(facts.compared['vote_shift'])}"
-    noise = facts.compared.get("null_flip_rate")
-    if noise is not None and noise.value is not None:
-        size += f", {percent(noise.value)} % would flip by its own noise"
+    if facts.noise is not None:
+        most = "at most " if facts.noise else ""
+        size += f", {most}{percent(facts.noise)} % would flip by its own noise"
     if _is_significant(facts.together_p):
         before, after = (side.get("position_bias") for side in (facts.reference, facts.variant))
         lean = ""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from pytest_novelty.attribution import LEVEL, Facts, attribute
+from pytest_novelty.attribution import LEVEL, TOGETHER, VARIANT, Facts, attribute
 from pytest_novelty.gates import MAX, Gate
 from pytest_novelty.metrics.catalogue import FAMILIES, PAIRED, Entry, Metric, PairMetric, metrics_for, pair_metrics_for
 from pytest_novelty.metrics.causes import Causes, find_causes, order_p
@@ -15,7 +15,7 @@ from pytest_novelty.metrics.families import Member, over_variants
 from pytest_novelty.metrics.pairing import Pair
 from pytest_novelty.metrics.permutation import holm
 from pytest_novelty.metrics.power import detectable_shift
-from pytest_novelty.metrics.variants import transitions
+from pytest_novelty.metrics.variants import most_by_noise, transitions
 from pytest_novelty.metrics.view import Estimate, View
 from pytest_novelty.model import REFERENCE
 from pytest_novelty.plan import SuitePlan
@@ -71,6 +71,11 @@ class VariantResult:
     order_p_holm: float | None = None
     together_p: float | None = None
     seen: float | None = None
+
+    @property
+    def moves(self) -> bool:
+        """The variant is seen to move the judge, alone or together with the order."""
+        return self.cause in (VARIANT, TOGETHER)
 
 
 @dataclass
@@ -221,7 +226,8 @@ def _variant_results(
     for name, pair in pairs.items():
         facts = Facts(
             variants[name].changed, len(pair), single[REFERENCE], single[name], compared[name], pair.same_calls, moved[name],
-            together[name], (orders[REFERENCE], orders.get(name)), _seen(pair, causes[name], tested), causes[name].by_scores,
+            together[name], (orders[REFERENCE], orders.get(name)), _seen(pair, causes[name], tested),
+            most_by_noise(pair, compared[name]["null_flip_rate"]), causes[name].by_scores,
         )  # fmt: skip
         cause, sentence = attribute(facts)
         results.append(

@@ -201,9 +201,11 @@ def make_plan(
     judges = resolve_judges(settings.judges, registered_judges, settings.base, also=also)
     known = {**embedded_suites(), **registered_suites}
     plan = Plan(settings, judges, known)
-    names = [judge.name for judge in judges]
-    if settings.reference is not None and settings.reference not in names:
-        raise UnknownNameError("reference judge", settings.reference, names, also="It is one of the judges of the run")
+    known_judges = [judge.name for judge in judges]
+    if settings.reference is not None and settings.reference not in known_judges:
+        raise UnknownNameError(
+            "reference judge", settings.reference, known_judges, also="It is one of the judges of the run"
+        )
     for text in settings.gates:
         parse_gate(text)
     if with_suites:

@@ -20,6 +20,8 @@ from pytest_novelty.metrics.stability import excess
 
 DRAWS = 20_000
 SCORE_DRAWS = 9_999
+LEAST = 1e-12
+"""No p is said to be smaller: the Fourier transforms are exact to about that."""
 _MAX_LATTICE = 2**20
 """Points of the exact distribution: a Fourier transform of so many takes some 10 ms, and there are dozens of them."""
 _MAX_SPLITS = 200_000
@@ -60,7 +62,7 @@ class Null:
     def tail(self, observed: float) -> float:
         """Chance of at least so large an excess; with draws at least 1 / (DRAWS + 1)."""
         chance = float(self.chances[self.values >= observed - _TOLERANCE].sum())
-        return min(1.0, max(chance, 1e-15)) if self.exact else (chance * DRAWS + 1) / (DRAWS + 1)
+        return min(1.0, max(chance, LEAST)) if self.exact else (chance * DRAWS + 1) / (DRAWS + 1)
 
     def critical(self, alpha: float) -> float:
         """The smallest excess whose tail is at most ``alpha``; just above the largest value if none is."""
