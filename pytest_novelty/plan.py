@@ -3,14 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 
 from pytest_novelty.applicability import Content, ignored_axes, look_at_content, reason_to_skip
 from pytest_novelty.calls import Case
 from pytest_novelty.errors import SettingsError, UnknownNameError
-from pytest_novelty.gates import Gate, cannot_pass, check_option_gates, gates_for, parse_gate
+from pytest_novelty.feasibility import cannot_measure, cannot_pass
+from pytest_novelty.gates import (
+    DEFAULT_STABILITY_GATE,
+    Gate,
+    check_option_gates,
+    gates_for,
+    gates_stability,
+    parse_gate,
+)
 from pytest_novelty.judges.base import Judge
 from pytest_novelty.judges.registry import resolve_judges
 from pytest_novelty.model import REFERENCE, Instance, Suite, Variant
@@ -58,10 +66,28 @@ class SuitePlan:
             for variant in self.variants
         }
 
-    def clusters(self) -> int | None:
+    def size(self, stratum: tuple[str, str] | None = None) -> tuple[int, int | None]:
+        """(instances, clusters or None) that this run judges, in all or of one stratum."""
+        kept = [item for item in self.instances if stratum is None or item.strata.get(stratum[0]) == stratum[1]]
         if self.suite.cluster is None:
-            return None
-        return len({instance.strata[self.suite.cluster] for instance in self.instances})
+            return len(kept), None
+        return len(kept), len({item.strata[self.suite.cluster] for item in kept})
+
+    def problem(self, gate: Gate, *, by_point: bool = False) -> str | None:
+        """Why no outcome of this run could pass the gate; None if one could."""
+        compared = [variant for variant in self.variants if variant.name != REFERENCE]
+        if gate.over or gates_stability(gate):
+            compared = [variant for variant in compared if gate.over or variant.name == gate.variant]
+            if not compared:
+                return f"{gate.text}: no variant is run" if gate.over else None
+        else:
+            compared = [variant for variant in self.variants if variant.name == gate.variant]
+        asked = [*compared, *(variant for variant in self.variants if variant.name == REFERENCE)]
+        if problem := cannot_measure(
+            gate, min(v.axes.votes for v in asked), all(v.axes.orders == "both" for v in asked)
+        ):
+            return problem
+        return cannot_pass(gate, *self.size(gate.stratum), by_point=by_point)
 
 
 @dataclass
@@ -94,7 +120,7 @@ class Plan:
         check_renderings(suite, [variant for variant in chosen if variant.name in wanted])
         instances = sample_instances(suite, self.settings.sample, self.settings.seed)
         gates = gates_for(suite, [parse_gate(text) for text in self.settings.gates])
-        planned = SuitePlan(suite, chosen, instances, gates)
+        planned = _with_stability_gate(SuitePlan(suite, chosen, instances, gates))
         for judge in self.judges:
             if judge.judges(suite.protocol) and judge.traits.uses_prompt:
                 for variant in chosen:
@@ -169,10 +195,19 @@ class Plan:
         found = []
         for planned in self.suites.values():
             for gate in planned.gates:
-                problem = cannot_pass(gate, len(planned.instances), planned.clusters(), by_point=self.settings.by_point)
-                if problem:
+                if problem := planned.problem(gate, by_point=self.settings.by_point):
                     found.append(f"{planned.suite.name}: {problem}")
         return found
+
+
+def _with_stability_gate(planned: SuitePlan) -> SuitePlan:
+    """A run with variants holds a judge to stability, if the suite and the options do not and this run can decide it."""
+    reference = next(variant for variant in planned.variants if variant.name == REFERENCE)
+    asked = [v for v in planned.variants if v is not reference and not v.is_derived(reference)]
+    if not asked or any(gates_stability(gate) for gate in planned.gates):
+        return planned
+    gate = parse_gate(DEFAULT_STABILITY_GATE)
+    return planned if planned.problem(gate) else replace(planned, gates=(*planned.gates, gate))
 
 
 def make_plan(
@@ -195,6 +230,11 @@ def make_plan(
     for judge in judges:
         ignored_axes(judge)  # what it declares is checked before anything is asked
     plan = Plan(settings, judges, known)
+    known_judges = [judge.name for judge in judges]
+    if settings.reference is not None and settings.reference not in known_judges:
+        raise UnknownNameError(
+            "reference judge", settings.reference, known_judges, also="It is one of the judges of the run"
+        )
     for text in settings.gates:
         parse_gate(text)
     if with_suites:

@@ -84,6 +84,11 @@ OPTIONS: Final = (
         "For judges that only score: the mean score from which an idea counts as novel, or cv to choose it by cross-validation.",
         "X|cv",
     ),
+    Option(
+        "--novelty-reference",
+        "The judge that the other judges are compared with, beside the variants with the reference. Default: each with each.",
+        "JUDGE",
+    ),
     Option("--novelty-report", "Write the report to this file; the suffix chooses the format (.json).", "PATH", "list"),
     Option(
         "--novelty-dry-run",
@@ -198,6 +203,7 @@ def read_settings(config: pytest.Config, extra_gates: Sequence[str] = ()) -> Set
         dry_run=flag("--novelty-dry-run"),
         sample=None if sample is None else read_sample(sample_name, sample),
         threshold=None if threshold is None else read_threshold(threshold_name, threshold),
+        reference=given.get("--novelty-reference")[0],
         budget_usd=None if budget is None else read_dollars(budget_name, budget),
         store=config.rootpath / (store or DEFAULT_STORE),
         offline=flag("--novelty-offline"),
