@@ -103,10 +103,12 @@ def test_a_server_without_structured_output_or_temperature(lab: Lab) -> None:
         judge_file(lab, server, temperature=0)
         ran = run(lab, "--novelty-concurrency=2")
         assert ran.report["calls"]["failed"] == 0
-        assert any("asked without seed, temperature=0" in text for text in ran.report["findings"]), ran.report[
-            "findings"
-        ]
-        assert "prompt, temperature=0 (refused), seed (refused)" in {row[-1] for row in stored(lab)}
+        assert any("asked without response_format, seed, temperature=0" in text for text in ran.report["findings"]), (
+            ran.report["findings"]
+        )
+        assert "prompt, response_format (refused), temperature=0 (refused), seed (refused)" in {
+            row[-1] for row in stored(lab)
+        }
 
 
 # --- faults -------------------------------------------------------------------------------------------------
@@ -160,7 +162,7 @@ def test_a_server_that_is_down(lab: Lab, server: Server, dist: str) -> None:
     began = time.monotonic()
     ran = run(lab, dist=dist)
     assert ran.ret == 4, ran.said
-    assert ran.said.count("that the server runs") <= 2
+    assert 1 <= ran.said.count("that the server runs") <= 2
     assert "Traceback" not in ran.said
     assert time.monotonic() - began < 15
     assert ran.seconds < 10
@@ -190,7 +192,7 @@ def test_a_missing_key_and_a_missing_client_are_one_sentence(lab: Lab, monkeypat
     monkeypatch.setenv("PYTHONPATH", str(lab.path))
     ran = lab.judge("openai:m", "small", apart=True)
     assert ran.ret == 4
-    assert "pip install 'pytest-novelty[openai]'" in ran.said
+    assert "pip install openai" in ran.said
 
 
 BEHAVIOURS = {

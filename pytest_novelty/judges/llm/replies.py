@@ -53,7 +53,7 @@ def _failure(message: Mapping[str, Any], text: str, finish: object, reasoning: s
     if finish == "content_filter":
         return Failure(REFUSED, "content filter", "the provider's content filter stopped the answer")
     if refusal and not text.strip():
-        return Failure(REFUSED, "refusal", f"the model declined: {refusal[:300]}")
+        return Failure(REFUSED, "refusal", f"the model declined: {refusal}")
     if text.strip():
         return None
     if message.get("tool_calls") or message.get("function_call"):
