@@ -316,6 +316,17 @@ def test_a_body_without_choices_is_a_fault_of_transport(value: dict[str, Any]) -
     assert caught.value.kind == "malformed"
 
 
+def test_no_usage_is_unknown_and_not_zero() -> None:
+    for usage in (
+        None,
+        {},
+        {"prompt_tokens": 0, "completion_tokens": 0},
+        {"prompt_tokens": "9"},
+        {"prompt_tokens": -1},
+    ):
+        assert read_reply({**body(), "usage": usage}).tokens == Tokens()
+
+
 def test_bytes_that_are_not_utf_8_do_not_lose_the_answer() -> None:
     raw = json.dumps(body()).encode().replace(b'\\"r\\"', b'\\"\xff\\"')
     assert '"winner": "A"' in read_reply(read_body(raw)).text
@@ -478,13 +489,14 @@ def test_a_price_is_found_by_the_exact_name_else_by_the_longest_prefix(monkeypat
         "gpt-4o-mini": {"input_cost_per_token": 3.0, "output_cost_per_token": 3.0},
         "openai/special": {"input_cost_per_token": 4.0, "output_cost_per_token": 4.0},
         "image": {"mode": "image_generation"},
+        "placeholder": {"input_cost_per_token": 0.0, "output_cost_per_token": 0.0},
     }
     monkeypatch.setattr("pytest_novelty.judges.llm.prices._table", lambda: table)
     assert find_price("gpt-4o")[0] == Price(2.0, 2.0, 0.5)
     assert find_price("gpt-4o-mini-2024-07-18")[0] == Price(3.0, 3.0, 3.0)
     assert find_price("openai/gpt-4o-2024")[0] == Price(2.0, 2.0, 0.5)
     assert find_price("openai/special")[0] == Price(4.0, 4.0, 4.0)
-    for name in ("gpt-4.5", "gpt-5", "image", "gpt-", "mine"):
+    for name in ("gpt-4.5", "gpt-5", "image", "gpt-", "mine", "placeholder"):
         price, basis = find_price(name)
         assert price is None
         assert "unknown" in basis

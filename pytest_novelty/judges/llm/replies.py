@@ -77,6 +77,8 @@ def _text(value: object) -> str:
 def _tokens(usage: object) -> Tokens:
     if not isinstance(usage, Mapping):
         return Tokens()
+    if not _count(usage, "prompt_tokens") and not _count(usage, "completion_tokens"):
+        return Tokens()  # what litellm makes of a response that tells none: no call takes no token
     return Tokens(
         _count(usage, "prompt_tokens"),
         _count(usage, "completion_tokens"),
