@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import threading
 import time
 from pathlib import Path
@@ -28,7 +29,7 @@ def test_turns_are_a_step_apart(shared: bool, tmp_path: Path) -> None:
         thread.join()
     turns.sort()
     assert len(turns) == 60
-    assert all(later - earlier >= 0.2499 for earlier, later in zip(turns, turns[1:], strict=False))
+    assert all(later - earlier >= 0.2499 for earlier, later in itertools.pairwise(turns))
     for store in stores:
         store.close()
 
