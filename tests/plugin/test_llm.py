@@ -134,7 +134,7 @@ def test_a_fifth_of_the_calls_fails_and_every_verdict_is_there(lab: Lab, model: 
     ("settings", "told"),
     [
         ({"key": "right"}, "Check the key in the environment"),
-        ({"models": ["other"]}, "Check the model's name and api_base"),
+        ({"models": ["other"]}, "Check the model's name (litellm wants PROVIDER/MODEL) and api_base"),
         ({"rates": {"429-quota": 1.0}}, "The account has no quota left"),
     ],
 )
