@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 from pytest_novelty.digests import canonical_json, derive_seed, digest, opaque_id, seed_source
 from pytest_novelty.judges.base import Judge
@@ -13,7 +13,7 @@ from pytest_novelty.prompts import Prompt
 from pytest_novelty.protocols import PROTOCOLS
 from pytest_novelty.protocols.base import Protocol
 
-_KEY_FORMAT: Final = "3"
+_KEY_FORMAT: Final = "4"
 """Part of every key: a change in how requests are made must not find answers to other requests."""
 
 
@@ -44,8 +44,7 @@ class Case:
         return (self.judge.name, self.suite.name, self.variant.name, self.instance.id)
 
 
-@dataclass(frozen=True, slots=True)
-class Call:
+class Call(NamedTuple):
     """One vote to be had. What is recorded of it does not come from the request, which the judge holds.
 
     ``parts`` names a short digest for each part of the key, so that a miss can be explained.
@@ -67,48 +66,70 @@ class Call:
         return f"{self.case.suite.name} {self.case.instance.id}{order}, vote {self.sample + 1}"
 
 
+class _Common(NamedTuple):
+    """What all calls of a judge under a variant of a suite share."""
+
+    variant: Variant
+    prompt: Prompt | None
+    schema: dict[str, Json]
+    parts: str
+    """The parts of the key that do not depend on the instance."""
+
+
 class CallPlanner:
     """Makes the calls of cases. ``prompts`` holds the loaded template of every prompt axis that a judge needs."""
 
     def __init__(self, prompts: Mapping[str, Prompt], seed: int = 0) -> None:
         self._prompts = prompts
         self._seed = seed
-        self._schemas: dict[tuple[str, str], tuple[dict[str, Json], str]] = {}
+        self._known: dict[tuple[str, str, str], _Common] = {}
 
     def plan(self, case: Case) -> list[Call]:
         """The calls of one case: its orders x its votes, in that order. Raises PromptError."""
-        return [call for order in case.orders for call in self._plan_order(case, order)]
+        common = self._common(case)
+        opaque = opaque_id(case.suite.name, case.instance.id)
+        return [call for order in case.orders for call in self._plan_order(case, order, common, opaque)]
 
-    def _plan_order(self, case: Case, order: str | None) -> list[Call]:
-        axes, instance, judge = case.variant.axes, case.instance, case.judge
-        positions = case.protocol.shown(order)
-        ideas = tuple(show_idea(instance.ideas[position], axes) for position in positions)
-        messages: tuple[tuple[str, str], ...] = ()
-        rendered = "-"
-        prompt: Prompt | None = None
-        if judge.traits.uses_prompt:
-            prompt = self._prompts[axes.prompt]
-            messages = prompt.render(ideas, instance.as_of, judge.traits, instance=instance.id)
-            rendered = digest(canonical_json(messages), 8)
-        schema, schema_digest = self._schema(case, prompt)
-        opaque = opaque_id(case.suite.name, instance.id)
-        asked = {
+    def _common(self, case: Case) -> _Common:
+        slot = (case.judge.name, case.suite.name, case.variant.name)
+        known = self._known.get(slot)
+        if known is None or known.variant is not case.variant:
+            known = self._known[slot] = self._make_common(case)
+        return known
+
+    def _make_common(self, case: Case) -> _Common:
+        judge, axes = case.judge, case.variant.axes
+        prompt = self._prompts[judge.prompt_of(case.suite.protocol, case.variant)] if judge.traits.uses_prompt else None
+        schema = prompt.schema(judge.traits) if prompt else case.protocol.answer_schema(judge.traits)
+        parts = {
             "judge": digest(f"{judge.name}\x1f{judge.version}", 4),
-            "content": _content_digest(case.suite.protocol, ideas, instance.as_of),
-            "schema": schema_digest,
+            "schema": digest(canonical_json(schema), 4),
             "settings": digest(canonical_json([dict(axes.params), axes.effort, axes.temperature]), 4),
         }
-        common = " ".join(f"{name}={value}" for name, value in asked.items())
-        base = f"{_KEY_FORMAT} {common} {rendered} {opaque} {order}"
+        return _Common(case.variant, prompt, schema, " ".join(f"{name}={value}" for name, value in parts.items()))
+
+    def _plan_order(self, case: Case, order: str | None, common: _Common, opaque: str) -> list[Call]:
+        axes, instance, protocol = case.variant.axes, case.instance, case.suite.protocol
+        shown = [instance.ideas[position] for position in case.protocol.shown(order)]
+        ideas = tuple([show_idea(idea, axes) for idea in shown])
+        messages: tuple[tuple[str, str], ...] = ()
+        rendered = template = "-"
+        if common.prompt is not None:
+            messages = common.prompt.render(ideas, instance.as_of, case.judge.traits, instance=instance.id)
+            rendered, template = digest(canonical_json(messages), 8), common.prompt.digest
+        asked = f"{common.parts} content={_content_digest(protocol, ideas, instance.as_of)}"
         # The template explains a miss, it does not cause one: the key has the messages it renders to.
-        parts = f"{common} prompt={prompt.digest if prompt else '-'}"
-        shown_ids = tuple(instance.ideas[position].id for position in positions)
+        parts = f"{asked} prompt={template}"
+        shown_ids = tuple([idea.id for idea in shown])
         calls = []
         source = seed_source(self._seed, case.suite.name, instance.id, case.variant.name, order)
+        key = digest(
+            f"{_KEY_FORMAT} {asked} {rendered} {opaque} {source!r}", 16
+        )  # the source has the order and gives the seeds
         for sample in range(axes.votes):
             seed = derive_seed(source, sample)
             request = Request(
-                case.suite.protocol,
+                protocol,
                 opaque,
                 ideas,
                 instance.as_of,
@@ -119,21 +140,23 @@ class CallPlanner:
                 axes.effort,
                 axes.temperature,
                 messages,
-                schema,
+                common.schema,
                 axes.params,
             )
-            key = digest(f"{base} {sample} {seed}", 16)
-            calls.append(Call(case, request, order, sample, seed, shown_ids, key, f"{parts} seed={seed}", schema))
+            calls.append(
+                Call(
+                    case,
+                    request,
+                    order,
+                    sample,
+                    seed,
+                    shown_ids,
+                    f"{key}-{sample}",
+                    f"{parts} seed={seed}",
+                    common.schema,
+                )
+            )
         return calls
-
-    def _schema(self, case: Case, prompt: Prompt | None) -> tuple[dict[str, Json], str]:
-        """The answer's schema and its digest, made once per judge and prompt."""
-        slot = (case.judge.name, prompt.digest if prompt else case.suite.protocol)
-        if slot not in self._schemas:
-            powers = case.judge.traits
-            schema = prompt.schema(powers) if prompt else case.protocol.answer_schema(powers)
-            self._schemas[slot] = (schema, digest(canonical_json(schema), 4))
-        return self._schemas[slot]
 
 
 def show_idea(idea: Idea, axes: Axes) -> ShownIdea:

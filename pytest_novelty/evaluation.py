@@ -44,6 +44,7 @@ def evaluate(
     sample: int | None = None,
     concurrency: int = 16,
     threshold: float | str | None = None,
+    reference: str | None = None,
     budget_usd: float | None = None,
     store: str | Path | VerdictStore | None = None,
     offline: bool = False,
@@ -62,6 +63,7 @@ def evaluate(
     gates: gate expressions beside the suite's own.
     sample: so many instances of each suite, chosen by ``seed``.
     concurrency: calls in flight at once.
+    reference: the judge that the others are compared with, instead of each with each.
     budget_usd: stop before the next call would exceed it; the report is then of what was judged.
     store: a path of a store file (verdicts are kept and reused), or None: nothing is kept.
 
@@ -118,6 +120,7 @@ def _make_request(given: Mapping[str, Any]) -> tuple[Plan, VerdictStore, Ledger 
         failures=read_choice("failures", given["failures"], ("wrong", "drop", "tie")),
         sample=None if given["sample"] is None else read_count("sample", given["sample"]),
         threshold=None if given["threshold"] is None else read_threshold("threshold", str(given["threshold"])),
+        reference=given["reference"],
         budget_usd=None if given["budget_usd"] is None else read_dollars("budget_usd", given["budget_usd"]),
         offline=bool(given["offline"]),
         refresh=bool(given["refresh"]),

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from math import comb
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from pytest_novelty.metrics.view import Estimate
 from pytest_novelty.model import REFERENCE, Suite
@@ -101,7 +102,8 @@ def _clause(report: Report, judge: str, version: str, planned: SuitePlan) -> str
         auroc = estimates.get("auroc")
         if auroc is not None and auroc.value is not None:
             parts.append(f"a novel idea outscores one that is not in {with_interval(auroc)} of cases")
-    parts += [text for text in (_noise(estimates), _order(estimates), _invalid(estimates)) if text]
+    variants = _variants(report, judge, suite)
+    parts += [text for text in (_noise(estimates), variants, _order(estimates), _invalid(estimates)) if text]
     parts += _gates(report, judge, suite)
     return "; ".join(parts) + "."
 
@@ -133,6 +135,37 @@ def _order(estimates: dict[str, Estimate]) -> str:
     return text if accuracy is None or accuracy.n <= order.n else f"{text} (n = {order.n})"
 
 
+_CHANGES: Final = {
+    "prompt": "rewording",
+    "format": "another rendering",
+    "related_work": "other related work",
+    "effort": "another effort",
+    "params": "other parameters",
+}
+
+
+def _variants(report: Report, judge: str, suite: Suite) -> str:
+    """The variant that moves the judge most, if one does; else how many were tried in vain."""
+    own = [item for item in report.variants if (item.judge, item.suite) == (judge, suite.name)]
+    moved = [item for item in own if item.moves]
+    tried = sum(item.moved_p is not None for item in own)
+    if not moved:
+        return (
+            f"none of {tried} variants is seen to move it"
+            if tried > 1
+            else "the variant is not seen to move it" * tried
+        )
+    most = max(moved, key=lambda item: _size(item.estimates))
+    what = _CHANGES.get(most.changed[0], "the change") if len(most.changed) == 1 else "the change"
+    shift = most.estimates["vote_shift"]
+    size = "" if shift.value is None else f" by {round(100 * shift.value)} points beyond noise"
+    return f"{what} ({most.variant}) moves its {'votes' if size else 'scores'}{size}"
+
+
+def _size(estimates: Mapping[str, Estimate]) -> float:
+    return estimates["vote_shift"].value or 0.0
+
+
 def _invalid(estimates: dict[str, Estimate]) -> str:
     invalid = estimates.get("invalid_rate")
     return f"{percent(invalid.value)} % have an invalid answer" if invalid is not None and invalid.value else ""
@@ -142,7 +175,8 @@ def _gates(report: Report, judge: str, suite: Suite) -> list[str]:
     mine = [gate for gate in report.gates if (gate.judge, gate.suite) == (judge, suite.name)]
     names: dict[str, list[str]] = {}
     for gate in mine:
-        names.setdefault(gate.decision, []).append(gate.gate.metric)
+        if gate.gate.metric not in names.setdefault(gate.decision, []):
+            names[gate.decision].append(gate.gate.metric)
     parts = []
     if failed := names.get("fail"):
         parts.append(f"fails {', '.join(failed)}")

@@ -6,9 +6,9 @@ import re
 import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from typing import Any, Final
+from types import MappingProxyType
+from typing import Any, Final, NamedTuple
 
 from pytest_novelty.calls import Case
 from pytest_novelty.digests import canonical_json
@@ -33,8 +33,7 @@ _MAX_REASON: Final = 400
 MAX_WIRE_BYTES: Final = 4096
 
 
-@dataclass(frozen=True, slots=True)
-class Usage:
+class Usage(NamedTuple):
     """What the calls of a case took. ``made`` calls were sent in this run, ``reused`` came from the store.
 
     ``cost_usd`` sums the calls whose cost is known; ``unpriced`` counts the others. Reused calls cost nothing now.
@@ -49,8 +48,11 @@ class Usage:
     tokens_out: int = 0
     latencies_ms: tuple[int, ...] = ()
     models: tuple[str, ...] = ()
+    tokens_cached: int = 0
+    tokens_reasoning: int = 0
+    settings: tuple[str, ...] = ()
 
-    def __add__(self, other: Usage) -> Usage:
+    def joined(self, other: Usage) -> Usage:
         """Of one case that was asked for twice: what the second found stored is what the first paid for."""
         return Usage(
             self.made + other.made,
@@ -62,11 +64,13 @@ class Usage:
             self.tokens_out + other.tokens_out,
             self.latencies_ms + other.latencies_ms,
             tuple(sorted({*self.models, *other.models})),
+            self.tokens_cached + other.tokens_cached,
+            self.tokens_reasoning + other.tokens_reasoning,
+            tuple(sorted({*self.settings, *other.settings})),
         )
 
 
-@dataclass(frozen=True, slots=True)
-class Trace:
+class Trace(NamedTuple):
     """What a retrieving judge showed of its look-ups; None where it returned no trace."""
 
     leaked: bool | None = None
@@ -74,8 +78,7 @@ class Trace:
     overlap: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class CaseResult:
+class CaseResult(NamedTuple):
     """Everything the run's end needs of one case."""
 
     judge: str
@@ -83,9 +86,9 @@ class CaseResult:
     variant: str
     instance: str
     outcome: Outcome
-    usage: Usage = field(default_factory=Usage)
-    trace: Trace = field(default_factory=Trace)
-    kinds: Mapping[str, int] = field(default_factory=dict)
+    usage: Usage = Usage()
+    trace: Trace = Trace()
+    kinds: Mapping[str, int] = MappingProxyType({})
 
     @property
     def label(self) -> tuple[str, str, str, str]:
@@ -104,7 +107,7 @@ def case_result(
     )
     outcome = make_outcome(case.suite, case.instance, votes, case.orders, case.judge.traits, threshold)
     if reason := _reason(outcome.label, records):
-        outcome = replace(outcome, reason=reason)
+        outcome = outcome._replace(reason=reason)
     failed = [record.kind for record in records if record.status != OK]
     retrieves = [record.retrieved for record in records if record.retrieved is not None]
     judge, suite, variant, instance = case.label
@@ -161,7 +164,7 @@ def _reason(label: str | None, records: Iterable[Record]) -> str:
 def _usage(fresh: Sequence[Record], records: Sequence[Record]) -> Usage:
     reused = len(records) - len(fresh)
     if not fresh:
-        return Usage(reused=reused, models=_models(records))
+        return Usage(reused=reused, models=_models(records), settings=_settings(records))
     costs = [record.cost_usd for record in fresh if record.cost_usd is not None]
     return Usage(
         made=len(fresh),
@@ -173,11 +176,19 @@ def _usage(fresh: Sequence[Record], records: Sequence[Record]) -> Usage:
         tokens_out=sum([record.tokens_out or 0 for record in fresh]),
         latencies_ms=tuple([round(record.latency_s * 1000) for record in fresh]),
         models=_models(records),
+        tokens_cached=sum([record.tokens_cached or 0 for record in fresh]),
+        tokens_reasoning=sum([record.tokens_reasoning or 0 for record in fresh]),
+        settings=_settings(records),
     )
 
 
 def _models(records: Iterable[Record]) -> tuple[str, ...]:
     found = {record.model for record in records if record.model}
+    return tuple(sorted(found)) if found else ()
+
+
+def _settings(records: Iterable[Record]) -> tuple[str, ...]:
+    found = {record.settings for record in records if record.settings}
     return tuple(sorted(found)) if found else ()
 
 
@@ -271,11 +282,15 @@ def to_wire(result: CaseResult, suite: Suite, instance: Instance) -> str:
         usage.unpriced,
         usage.tokens_in,
         usage.tokens_out,
+        usage.tokens_cached,
+        usage.tokens_reasoning,
     ]
     if usage.latencies_ms:
         value["ms"] = list(usage.latencies_ms)
     if usage.models:
         value["models"] = list(usage.models)
+    if usage.settings:
+        value["settings"] = list(usage.settings)
     text = canonical_json(value)
     if len(text) > MAX_WIRE_BYTES:
         value["why"] = value["why"][:60]
@@ -299,7 +314,7 @@ def from_wire(value: Mapping[str, Any], suite: Suite, instance: Instance) -> Cas
         )
     label = value["label"]
     outcome = Outcome(label, result_of(label, instance.gold), votes, instance.gold, _mean_score(votes), value["why"])
-    made, reused, retries, cost, unpriced, tokens_in, tokens_out = value["use"]
+    made, reused, retries, cost, unpriced, tokens_in, tokens_out, cached, reasoning = value["use"]
     judge, suite_name, variant, instance_id = value["id"]
     return CaseResult(
         judge,
@@ -309,7 +324,7 @@ def from_wire(value: Mapping[str, Any], suite: Suite, instance: Instance) -> Cas
         outcome=outcome,
         usage=Usage(
             made, reused, retries, cost, unpriced, tokens_in, tokens_out,
-            tuple(value.get("ms", ())), tuple(value.get("models", ())),
+            tuple(value.get("ms", ())), tuple(value.get("models", ())), cached, reasoning, tuple(value.get("settings", ())),
         ),
         trace=Trace(*value["trace"]) if "trace" in value else Trace(),
         kinds=value.get("kinds", {}),

@@ -6,25 +6,35 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Final
 
+from pytest_novelty.applicability import Content, ignored_axes, look_at_content, reason_to_skip
 from pytest_novelty.calls import Case
 from pytest_novelty.errors import SettingsError, UnknownNameError
-from pytest_novelty.gates import Gate, cannot_pass, check_option_gates, gates_for, parse_gate
+from pytest_novelty.feasibility import cannot_measure, cannot_pass
+from pytest_novelty.gates import (
+    DEFAULT_STABILITY_GATE,
+    Gate,
+    check_option_gates,
+    gates_for,
+    gates_stability,
+    parse_gate,
+)
 from pytest_novelty.judges.base import Judge
 from pytest_novelty.judges.registry import resolve_judges
 from pytest_novelty.model import REFERENCE, Instance, Suite, Variant
 from pytest_novelty.prompts import Prompt, resolve_prompt
 from pytest_novelty.sampling import sample_instances
 from pytest_novelty.settings import Settings
-from pytest_novelty.suites import check_variants, embedded_suites, resolve_suite
-
-_PROMPT_AXES: Final = frozenset({"prompt"})
+from pytest_novelty.suites import embedded_suites, resolve_suite
+from pytest_novelty.variants import check_renderings, with_options
 
 
 @dataclass(frozen=True)
 class SuitePlan:
-    """One suite as this run uses it: the variants and instances chosen, with their axes as the options change them."""
+    """One suite as this run uses it: the variants and instances chosen, with their axes as the options change them.
+
+    ``variants`` has the reference first, and those that are derived from its calls, too.
+    """
 
     suite: Suite
     variants: tuple[Variant, ...]
@@ -39,10 +49,45 @@ class SuitePlan:
     def by_id(self) -> dict[str, Instance]:
         return {instance.id: instance for instance in self.suite.instances}
 
-    def clusters(self) -> int | None:
+    @property
+    def reference(self) -> Variant:
+        return next(variant for variant in self.variants if variant.name == REFERENCE)
+
+    @property
+    def derived(self) -> tuple[Variant, ...]:
+        """The variants that make no cases: what they would ask is among the reference's calls."""
+        return tuple(variant for variant in self.variants if variant.is_derived(self.reference))
+
+    @cached_property
+    def content(self) -> dict[str, Content]:
+        """What the instances make of each variant."""
+        return {
+            variant.name: look_at_content(self.suite, self.instances, variant, self.reference)
+            for variant in self.variants
+        }
+
+    def size(self, stratum: tuple[str, str] | None = None) -> tuple[int, int | None]:
+        """(instances, clusters or None) that this run judges, in all or of one stratum."""
+        kept = [item for item in self.instances if stratum is None or item.strata.get(stratum[0]) == stratum[1]]
         if self.suite.cluster is None:
-            return None
-        return len({instance.strata[self.suite.cluster] for instance in self.instances})
+            return len(kept), None
+        return len(kept), len({item.strata[self.suite.cluster] for item in kept})
+
+    def problem(self, gate: Gate, *, by_point: bool = False) -> str | None:
+        """Why no outcome of this run could pass the gate; None if one could."""
+        compared = [variant for variant in self.variants if variant.name != REFERENCE]
+        if gate.over or gates_stability(gate):
+            compared = [variant for variant in compared if gate.over or variant.name == gate.variant]
+            if not compared:
+                return f"{gate.text}: no variant is run" if gate.over else None
+        else:
+            compared = [variant for variant in self.variants if variant.name == gate.variant]
+        asked = [*compared, *(variant for variant in self.variants if variant.name == REFERENCE)]
+        if problem := cannot_measure(
+            gate, min(v.axes.votes for v in asked), all(v.axes.orders == "both" for v in asked)
+        ):
+            return problem
+        return cannot_pass(gate, *self.size(gate.stratum), by_point=by_point)
 
 
 @dataclass
@@ -61,21 +106,25 @@ class Plan:
         suite = resolve_suite(named, self.known_suites, self.settings.base) if isinstance(named, str) else named
         present = self.suites.get(suite.name)
         if present is not None and present.suite.digest != suite.digest:
+            first, second = (item.extension or item.path for item in (present.suite, suite))
             raise SettingsError(
-                f"two suites are called {suite.name!r}: {present.suite.path} and {suite.path}",
-                hint="Rename one of them",
+                f"two suites are called {suite.name!r}: {first} and {second}",
+                hint="Rename one of them"
+                if suite.extension is None
+                else f"Give {suite.extension.name} a name of its own",
             )
         chosen = self._choose_variants(suite, variants)
         if present is not None:
             chosen = tuple({variant.name: variant for variant in (*present.variants, *chosen)}.values())
-        check_variants(suite, chosen)
+        wanted = self.option_variants if variants is None else tuple(variants)
+        check_renderings(suite, [variant for variant in chosen if variant.name in wanted])
         instances = sample_instances(suite, self.settings.sample, self.settings.seed)
         gates = gates_for(suite, [parse_gate(text) for text in self.settings.gates])
-        planned = SuitePlan(suite, chosen, instances, gates)
+        planned = _with_stability_gate(SuitePlan(suite, chosen, instances, gates))
         for judge in self.judges:
             if judge.judges(suite.protocol) and judge.traits.uses_prompt:
                 for variant in chosen:
-                    self._load_prompt(variant.axes.prompt, suite)
+                    self._load_prompt(judge.prompt_of(suite.protocol, variant), suite)
         self.suites[suite.name] = planned
         return planned
 
@@ -89,15 +138,8 @@ class Plan:
         for name in sorted(names - set(suite.variants)):
             if named is not None:
                 raise UnknownNameError(f"variant of the suite {suite.name}", name, suite.variants)
-        votes, orders = self.settings.votes, self.settings.orders
-        return tuple(
-            replace(
-                variant,
-                axes=replace(variant.axes, votes=votes or variant.axes.votes, orders=orders or variant.axes.orders),
-            )
-            for variant in suite.variants.values()
-            if variant.name in names
-        )
+        available = with_options(suite, self.settings.votes, self.settings.orders)
+        return tuple(variant for name, variant in available.items() if name in names)
 
     def _load_prompt(self, name: str, suite: Suite) -> None:
         if name not in self.prompts:
@@ -112,16 +154,21 @@ class Plan:
         return (*self.settings.variants, *(parse_gate(text).variant for text in self.settings.gates))
 
     def pairs(self, planned: SuitePlan) -> Iterator[tuple[Judge, Variant]]:
-        """The judges and variants that a suite is run with; what does not apply is noted in ``skipped``."""
+        """The judges and variants that a suite is run with; what does not apply is noted in ``skipped``.
+
+        Derived variants are neither: they are run with the reference.
+        """
         for judge in self.judges:
             if not judge.judges(planned.suite.protocol):
                 self.skipped[judge.name, planned.suite.name, ""] = f"does not judge {planned.suite.protocol}"
                 continue
             for variant in planned.variants:
-                if not judge.traits.uses_prompt and variant.changed and set(variant.changed) <= _PROMPT_AXES:
-                    self.skipped[judge.name, planned.suite.name, variant.name] = "has a prompt of its own"
-                    continue
-                yield judge, variant
+                if variant.name == REFERENCE:
+                    yield judge, variant
+                elif reason := reason_to_skip(judge, variant, planned.content[variant.name], planned.suite.protocol):
+                    self.skipped[judge.name, planned.suite.name, variant.name] = reason
+                elif not variant.is_derived(planned.reference):
+                    yield judge, variant
 
     def cases_of(self, planned: SuitePlan) -> Iterator[Case]:
         """All judges and variants of one instance before the next, so that a run cut short leaves paired data."""
@@ -148,10 +195,19 @@ class Plan:
         found = []
         for planned in self.suites.values():
             for gate in planned.gates:
-                problem = cannot_pass(gate, len(planned.instances), planned.clusters(), by_point=self.settings.by_point)
-                if problem:
+                if problem := planned.problem(gate, by_point=self.settings.by_point):
                     found.append(f"{planned.suite.name}: {problem}")
         return found
+
+
+def _with_stability_gate(planned: SuitePlan) -> SuitePlan:
+    """A run with variants holds a judge to stability, if the suite and the options do not and this run can decide it."""
+    reference = next(variant for variant in planned.variants if variant.name == REFERENCE)
+    asked = [v for v in planned.variants if v is not reference and not v.is_derived(reference)]
+    if not asked or any(gates_stability(gate) for gate in planned.gates):
+        return planned
+    gate = parse_gate(DEFAULT_STABILITY_GATE)
+    return planned if planned.problem(gate) else replace(planned, gates=(*planned.gates, gate))
 
 
 def make_plan(
@@ -164,8 +220,21 @@ def make_plan(
 ) -> Plan:
     """Resolve judges and, unless only marked tests run, suites. Raises NoveltyError for anything that cannot be found."""
     judges = resolve_judges(settings.judges, registered_judges, settings.base, also=also)
+    for judge in judges:
+        if settings.budget_usd is not None and not settings.offline and judge.price_basis.startswith("unknown"):
+            raise SettingsError(
+                f"a budget was given, but the price of judge {judge.name!r} is {judge.price_basis}",
+                hint="A server of your own costs price: {input: 0, output: 0}",
+            )
     known = {**embedded_suites(), **registered_suites}
+    for judge in judges:
+        ignored_axes(judge)  # what it declares is checked before anything is asked
     plan = Plan(settings, judges, known)
+    known_judges = [judge.name for judge in judges]
+    if settings.reference is not None and settings.reference not in known_judges:
+        raise UnknownNameError(
+            "reference judge", settings.reference, known_judges, also="It is one of the judges of the run"
+        )
     for text in settings.gates:
         parse_gate(text)
     if with_suites:

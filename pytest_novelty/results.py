@@ -9,30 +9,21 @@ from typing import Any
 
 import numpy as np
 
+from pytest_novelty.deciding import GateResult
+from pytest_novelty.derivation import derive_results, same_calls
+from pytest_novelty.enforcing import decide_gates
 from pytest_novelty.errors import SettingsError, UnknownNameError
-from pytest_novelty.findings import find_degenerate, find_looked_up, find_models, find_unanswered
-from pytest_novelty.gates import NOT_ENFORCED, GateResult, judge_gate
+from pytest_novelty.findings import find_degenerate, find_looked_up, find_of_calls, find_unanswered
+from pytest_novelty.gates import MAX
 from pytest_novelty.headline import make_headline
-from pytest_novelty.metrics.catalogue import CATALOGUE, get_metric, metrics_for
+from pytest_novelty.measuring import MetricRow, VariantResult, measure
+from pytest_novelty.metrics.catalogue import FamilyMetric, PairMetric, get_metric
 from pytest_novelty.metrics.comparison import Comparison, compare_all
 from pytest_novelty.metrics.resampling import Resampler
 from pytest_novelty.metrics.view import Estimate, View, label_by_cross_validation
 from pytest_novelty.model import REFERENCE
 from pytest_novelty.outcomes import CaseResult
 from pytest_novelty.plan import Plan, SuitePlan
-
-
-@dataclass(frozen=True, slots=True)
-class MetricRow:
-    """One estimate of the report."""
-
-    judge: str
-    suite: str
-    protocol: str
-    variant: str
-    metric: str
-    estimate: Estimate
-    stratum: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +40,8 @@ class Calls:
     cost_usd: float | None = 0.0
     unpriced: int = 0
     latency_s: Mapping[str, float] = field(default_factory=dict)
+    tokens_cached: int = 0
+    tokens_reasoning: int = 0
 
 
 @dataclass
@@ -65,32 +58,56 @@ class Report:
     headline: str
     baselines: Mapping[str, float] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
+    variants: list[VariantResult] = field(default_factory=list)
 
     def metric(
         self,
         name: str,
         *,
-        variant: str = REFERENCE,
+        variant: str | None = None,
         stratum: str | None = None,
         judge: str | None = None,
         suite: str | None = None,
+        reference: str | None = None,
     ) -> Estimate:
-        """One estimate. Raises UnknownNameError if there is none, or if ``judge`` or ``suite`` must be given to choose."""
-        get_metric(name)
+        """One estimate.
+
+        Parameters
+        ----------
+        name: as in the catalogue, for example ``strict_accuracy``, ``vote_shift``, ``max_flip_rate``.
+        variant: its name, or ``max``, ``min`` or ``mean`` over all. Default: the reference; of a metric that compares
+            variants with the reference the largest.
+        reference: for metrics that compare: the judge that ``judge`` was compared with (``--novelty-reference``), instead of
+            the reference variant.
+
+        Raises
+        ------
+        UnknownNameError: there is none. SettingsError: several fit, and ``judge`` or ``suite`` must be given to choose.
+        """
+        entry = get_metric(name)
+        if isinstance(entry, FamilyMetric):
+            variant = f"[{entry.over}]"
+        elif variant in ("max", "min", "mean"):
+            variant = f"[{variant}]"
+        elif variant is None:
+            variant = MAX if isinstance(entry, PairMetric) and reference is None else REFERENCE
         found = [
             row
             for row in self.metrics
             if (row.metric, row.variant, row.stratum) == (name, variant, stratum)
             and judge in (None, row.judge)
             and suite in (None, row.suite)
+            and (row.reference is None or row.reference.judge == (reference or row.judge))
         ]
         if len(found) == 1:
             return found[0].estimate
         if found:
             places = ", ".join(f"judge={row.judge!r}, suite={row.suite!r}" for row in found)
-            raise SettingsError(f"{len(found)} estimates of {name}[{variant}] fit", hint=f"Choose one: {places}")
-        known = {f"{row.metric}[{row.variant}]" for row in self.metrics if row.metric == name or row.variant == variant}
-        raise UnknownNameError("estimate", f"{name}[{variant}]", known)
+            raise SettingsError(f"{len(found)} estimates of {_called(name, variant)} fit", hint=f"Choose one: {places}")
+        known = {
+            _called(row.metric, row.variant) for row in self.metrics if row.metric == name or row.variant == variant
+        }
+        raise UnknownNameError("estimate", _called(name, variant), known)
 
     @property
     def passed(self) -> bool:
@@ -115,103 +132,72 @@ def make_report(
     ``unenforced``: why gates do not count although they are computed (``-k``, ``-x``); empty if they do. Gates of a suite of
     which not all planned cases ran are never enforced.
     """
-    outcomes = sorted({result.label: result for result in results}.values(), key=lambda result: result.label)
-    relabelled: list[CaseResult] = []
-    grouped: dict[tuple[str, str, str], list[CaseResult]] = {}
-    for result in outcomes:
-        grouped.setdefault((result.suite, result.variant, result.judge), []).append(result)
-    views: dict[tuple[str, str, str], View] = {}
-    resamplers: dict[str, dict[int, Resampler]] = {}
-    for (suite, variant_name, judge_name), members in grouped.items():
-        traits = next(item.traits for item in plan.judges if item.name == judge_name)
-        if plan.settings.threshold == "cv":
-            members = label_by_cross_validation(members, plan.suites[suite].suite, traits, plan.settings.seed)
-        views[suite, variant_name, judge_name] = View(
-            members,
-            plan.suites[suite].suite,
-            traits,
-            failures=plan.settings.failures,
-            seed=plan.settings.seed,
-            cross_fitted=plan.settings.threshold == "cv",
-            resamplers=resamplers.setdefault(suite, {}),
-        )
-        relabelled += members
-    outcomes = sorted(relabelled, key=lambda result: result.label)
-    rows: list[MetricRow] = []
-    gates: list[GateResult] = []
-    comparisons: list[Comparison] = []
+    judged = sorted({result.label: result for result in results}.values(), key=lambda result: result.label)
+    derived = [
+        result
+        for planned in plan.suites.values()
+        for result in derive_results(plan, planned, (item for item in judged if item.suite == planned.suite.name))
+    ]
+    outcomes, views = _make_views(plan, [*judged, *derived])
+    report = Report(
+        plan, [], [], [], outcomes, _count_calls(plan, judged), [], "", _baselines(plan, views), list(notes)
+    )
     for planned in plan.suites.values():
         of_suite = {key[1:]: view for key, view in views.items() if key[0] == planned.suite.name}
-        computed = _metric_rows(planned, of_suite)
-        rows += computed
-        gates += _decide_gates(plan, planned, of_suite, computed, unenforced)
-        for variant in planned.variants:
-            pairs = [
-                (judge.name, of_suite[variant.name, judge.name])
-                for judge in plan.judges
-                if (variant.name, judge.name) in of_suite
-            ]
-            comparisons += compare_all(pairs, variant.name)
-    calls = _count_calls(plan, outcomes)
-    findings = [*find_unanswered(views), *find_degenerate(views), *find_looked_up(views), *find_models(outcomes)]
-    baselines = _baselines(plan, views)
-    report = Report(plan, rows, gates, comparisons, outcomes, calls, findings, "", baselines, list(notes))
+        _add_suite(report, planned, of_suite, unenforced)
+    report.findings = [*find_unanswered(views), *find_degenerate(views), *find_looked_up(views), *find_of_calls(judged)]
     report.headline = make_headline(report)
     return report
 
 
-def _metric_rows(planned: SuitePlan, views: Mapping[tuple[str, str], View]) -> list[MetricRow]:
-    suite = planned.suite
-    rows = []
-    for (variant, judge), view in sorted(views.items()):
-        for metric in metrics_for(suite):
-            estimate = metric.compute(view)
-            rows.append(MetricRow(judge, suite.name, suite.protocol, variant, metric.name, estimate))
-        for gate in planned.gates:
-            if gate.stratum is not None and gate.variant == variant:
-                estimate = CATALOGUE[gate.metric].compute(view.only(*gate.stratum))
-                rows.append(
-                    MetricRow(judge, suite.name, suite.protocol, variant, gate.metric, estimate, ":".join(gate.stratum))
-                )
-    return rows
+def _make_views(plan: Plan, results: Sequence[CaseResult]) -> tuple[list[CaseResult], dict[tuple[str, str, str], View]]:
+    """(outcomes, views by (suite, variant, judge)) of the results, labelled by cross-validation where that is asked for."""
+    grouped: dict[tuple[str, str, str], list[CaseResult]] = {}
+    for result in results:
+        grouped.setdefault((result.suite, result.variant, result.judge), []).append(result)
+    settings = plan.settings
+    outcomes: list[CaseResult] = []
+    views: dict[tuple[str, str, str], View] = {}
+    resamplers: dict[str, dict[int, Resampler]] = {}
+    for (suite, variant, judge), members in grouped.items():
+        traits = next(item.traits for item in plan.judges if item.name == judge)
+        if settings.threshold == "cv":
+            members = label_by_cross_validation(members, plan.suites[suite].suite, traits, settings.seed)
+        views[suite, variant, judge] = View(
+            members,
+            plan.suites[suite].suite,
+            traits,
+            failures=settings.failures,
+            seed=settings.seed,
+            cross_fitted=settings.threshold == "cv",
+            resamplers=resamplers.setdefault(suite, {}),
+            threshold=settings.fixed_threshold,
+        )
+        outcomes += members
+    return sorted(outcomes, key=lambda result: result.label), views
 
 
-def _decide_gates(
-    plan: Plan,
-    planned: SuitePlan,
-    views: Mapping[tuple[str, str], View],
-    rows: Sequence[MetricRow],
-    unenforced: str,
-) -> list[GateResult]:
-    """The gates of every judge that ran on the suite. None at all if no case of the suite ran."""
-    found = []
-    index = {(row.judge, row.variant, row.metric, row.stratum): row.estimate for row in rows}
-    run_variants = {(judge.name, variant.name) for judge, variant in plan.pairs(planned)}
-    for judge in plan.judges:
-        if not any(name == judge.name for _, name in views):
-            continue
-        for gate in planned.gates:
-            stratum = ":".join(gate.stratum) if gate.stratum else None
-            estimate = index.get((judge.name, gate.variant, gate.metric, stratum))
-            if estimate is None:
-                why = (
-                    f"the variant {gate.variant} was not run"
-                    if (judge.name, gate.variant) not in run_variants
-                    else "no instance of it ran"
-                )
-                found.append(GateResult(judge.name, planned.suite.name, gate, NOT_ENFORCED, f"{gate.text}: {why}"))
-                continue
-            result = judge_gate(gate, estimate, judge.name, planned.suite.name, by_point=plan.settings.by_point)
-            ran = len(views[gate.variant, judge.name])
-            if ran < len(planned.instances):
-                why = f"not enforced: {ran} of {len(planned.instances)} instances ran"
-                why = f"{why} ({unenforced})" if unenforced else why
-                result = GateResult(
-                    result.judge, result.suite, gate, NOT_ENFORCED, f"{why}; {result.message}",
-                    result.value, result.low, result.high, result.n,
-                )  # fmt: skip
-            found.append(result)
-    return found
+def _add_suite(report: Report, planned: SuitePlan, views: Mapping[tuple[str, str], View], unenforced: str) -> None:
+    """Everything of one suite: estimates, gates, comparisons of judges."""
+    plan = report.plan
+    judges = {judge.name: judge for judge in plan.judges}
+    variants = {variant.name: variant for variant in planned.variants}
+    measured = measure(
+        planned,
+        views,
+        lambda judge, variant: same_calls(plan, planned, judges[judge], variants[variant]),
+        plan.settings.reference,
+    )
+    report.metrics += measured.rows
+    report.variants += measured.variants
+    report.gates += decide_gates(plan, planned, views, measured.rows, unenforced)
+    for variant in planned.variants:
+        sides = [(name, views[variant.name, name]) for name in judges if (variant.name, name) in views]
+        report.comparisons += compare_all(sides, variant.name, plan.settings.reference)
+
+
+def _called(name: str, variant: str) -> str:
+    return f"{name}{variant}" if variant.startswith("[") else f"{name}[{variant}]"
 
 
 def _count_calls(plan: Plan, outcomes: Sequence[CaseResult]) -> Calls:
@@ -234,6 +220,8 @@ def _count_calls(plan: Plan, outcomes: Sequence[CaseResult]) -> Calls:
         cost_usd=None if unpriced else known,
         unpriced=unpriced,
         latency_s=percentiles,
+        tokens_cached=sum(use.tokens_cached for use in uses),
+        tokens_reasoning=sum(use.tokens_reasoning for use in uses),
     )
 
 

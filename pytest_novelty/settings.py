@@ -23,6 +23,7 @@ class Settings:
     """Everything a run was asked for. ``base``: the folder that relative paths start from.
 
     ``votes`` and ``orders`` None: as each suite says. ``threshold``: a number, ``"cv"``, or None: as the judge says.
+    ``reference``: the judge that the others are compared with; None: each with each.
     """
 
     judges: tuple[str, ...]
@@ -41,6 +42,7 @@ class Settings:
     dry_run: bool = False
     sample: int | None = None
     threshold: float | str | None = None
+    reference: str | None = None
     budget_usd: float | None = None
     store: Path = field(default_factory=lambda: Path(DEFAULT_STORE))
     offline: bool = False

@@ -5,7 +5,6 @@ Arguments go to pytest: --novelty-sample=30, --novelty-report=out.json, ... The 
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -23,10 +22,8 @@ def main() -> int:
     command = [sys.executable, "-m", "pytest", f"--novelty-judge={JUDGE}", "--novelty-suite=landmarks-pairwise"]
     # At temperature 0 a second vote would be the first once more.
     command += ["--novelty-sample=10", "--novelty-votes=1", *sys.argv[1:]]
-    # Clients insist on a key. This server takes any, so a real one need not leave the environment.
-    environment = {**os.environ, "OPENAI_API_KEY": "none"}
     with serving(port):
-        return subprocess.run(command, env=environment, check=False).returncode
+        return subprocess.run(command, check=False).returncode
 
 
 if __name__ == "__main__":

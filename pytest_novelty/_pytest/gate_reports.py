@@ -7,7 +7,7 @@ from typing import Final, Literal
 import pytest
 
 from pytest_novelty._pytest.session import NoveltySession
-from pytest_novelty.gates import FAIL, INCONCLUSIVE, PASS, GateResult
+from pytest_novelty.deciding import FAIL, INCONCLUSIVE, PASS, GateResult
 
 _When = Literal["setup", "call", "teardown"]
 _Outcome = Literal["passed", "failed", "skipped"]

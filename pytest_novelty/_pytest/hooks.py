@@ -9,10 +9,12 @@ from typing import Any, Final
 
 import pytest
 
+from pytest_novelty._pytest.attached import ATTRIBUTE, STOPPED, attach
+from pytest_novelty._pytest.cases import plain
 from pytest_novelty._pytest.gate_reports import emit_gates
 from pytest_novelty._pytest.ids import VIRTUAL, case_ids
 from pytest_novelty._pytest.marks import suites_of
-from pytest_novelty._pytest.session import ATTRIBUTE, MODULE, NoveltySession, attach, group_cases
+from pytest_novelty._pytest.session import MODULE, NoveltySession, group_cases
 from pytest_novelty.engine import BUDGET_IS_REACHED
 from pytest_novelty.errors import NoveltyError
 from pytest_novelty.runner import IS_UNRECORDED
@@ -38,7 +40,10 @@ class ActiveHooks:
     def __init__(self, config: pytest.Config) -> None:
         self.session = NoveltySession(config, self._tick)
         self.config = config
-        self._adjusted: int | None = None
+        config.add_cleanup(self.session.collecting.restore)
+        self._running: Any = None
+        self._adjusted: tuple[int | None, int] = (None, 0)
+        """pytest's count of what is to be reported as last set here, and the suites that were known then."""
         self._counted = 0
         self._deselected = False
         self._nodes = 0
@@ -81,6 +86,7 @@ class ActiveHooks:
         metafunc.parametrize("novelty_case", numbers, ids=ids, indirect=True)
 
     def pytest_collection_finish(self, session: pytest.Session) -> None:
+        _share_location(session.items)
         self.session.expect(session.items)
 
     # --- running --------------------------------------------------------------------------------------------
@@ -98,6 +104,10 @@ class ActiveHooks:
         except (session.Interrupted, session.Failed) as stop:  # -x, --maxfail, and what xdist makes of them
             self._conclude(session, f"stopped: {stop}")
             raise
+        except pytest.exit.Exception:
+            if self.session.stopped:
+                self._conclude(session, "stopped: the judge cannot go on")
+            raise
         except KeyboardInterrupt as stop:
             self._interrupted = type(stop) is KeyboardInterrupt  # xdist stops for -x with a subclass of its own
             self._conclude(session, "interrupted" if self._interrupted else f"stopped: {stop}")
@@ -113,7 +123,7 @@ class ActiveHooks:
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_makereport(self, item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
         report = yield
-        attach(item, report)
+        attach(item, report, self.session.stopped)
         return report
 
     @pytest.hookimpl(tryfirst=True)
@@ -123,6 +133,9 @@ class ActiveHooks:
         if report.skipped and isinstance(report.longrepr, tuple):
             self.session.unpaid += BUDGET_IS_REACHED in report.longrepr[2]
             self.session.unrecorded += IS_UNRECORDED in report.longrepr[2]
+        if (stopped := getattr(report, STOPPED, "")) and not self.session.stopped:
+            self.session.stopped = stopped
+            pytest.exit(f"pytest-novelty: {stopped}", returncode=pytest.ExitCode.USAGE_ERROR)
         text = getattr(report, ATTRIBUTE, None)
         if isinstance(text, str) and report.when == "call":
             report.novelty_letter = self.session.receive(text)  # type: ignore[attr-defined]
@@ -130,14 +143,16 @@ class ActiveHooks:
 
     def _count_gates(self, report: pytest.TestReport) -> None:
         """Gates are reported at the end: count them in, or the progress figure would pass 100 %."""
-        running = self.config.pluginmanager.get_plugin("session")
-        if running is None:
+        if self._running is None:
+            self._running = self.config.pluginmanager.get_plugin("session")
+        running, suites = self._running, len(self.session.plan.suites)
+        if running is None or (running.testscollected, suites) == self._adjusted:
             return
-        if running.testscollected != self._adjusted:  # set, or set again, by pytest or xdist
+        if running.testscollected != self._adjusted[0]:  # set, or set again, by pytest or xdist
             self._counted = 0
         gates = self.session.gate_count()
         running.testscollected += gates - self._counted
-        self._counted, self._adjusted = gates, running.testscollected
+        self._counted, self._adjusted = gates, (running.testscollected, suites)
 
     def pytest_report_teststatus(self, report: pytest.TestReport) -> tuple[str, str, str] | None:
         letter = getattr(report, "novelty_letter", None)
@@ -171,7 +186,8 @@ class ActiveHooks:
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: Any) -> None:
-        made, cost_usd = getattr(node, "workeroutput", {}).get(ATTRIBUTE, (0, 0.0))
+        made, cost_usd, notes = getattr(node, "workeroutput", {}).get(ATTRIBUTE, (0, 0.0, []))
+        self.session.notes += notes
         self.session.made += made
         self.session.cost_usd += cost_usd
 
@@ -179,7 +195,8 @@ class ActiveHooks:
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
         self.session.close()
         if self.session.is_worker:
-            self.config.workeroutput[ATTRIBUTE] = (self.session.made, self.session.cost_usd)  # type: ignore[attr-defined]
+            told = (self.session.made, self.session.cost_usd, list(map(plain, self.session.notes)))
+            self.config.workeroutput[ATTRIBUTE] = told  # type: ignore[attr-defined]
         if self._incomplete and session.exitstatus == pytest.ExitCode.OK:
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
@@ -237,6 +254,16 @@ class ActiveHooks:
 
 
 _SHOWN: Final = {"w": ("w", "WRONG"), "t": ("t", "TIE"), "i": ("i", "INVALID"), "a": ("a", "ABSTAINED")}
+
+
+def _share_location(items: Sequence[pytest.Item]) -> None:
+    """All cases of the shipped module stand in one place: finding it once a case took a fiftieth of a long run."""
+    place: tuple[str, int | None] | None = None
+    for item in items:
+        if isinstance(item.parent, SuitesModule):
+            if place is None:
+                place = item.location[:2]
+            item.location = (*place, item.name)
 
 
 def _distributes(config: pytest.Config) -> bool:

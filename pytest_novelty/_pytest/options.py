@@ -31,7 +31,8 @@ class Option(NamedTuple):  # not a dataclass: making one takes a millisecond of 
 OPTIONS: Final = (
     Option(
         "--novelty-judge",
-        "The judge to test: a registered name, lexical, chance, module:attribute or replay:FILE. Repeat it to compare judges. "
+        "The judge to test: a registered name, lexical, chance, module:attribute, openai:MODEL, litellm:PROVIDER/MODEL, a judge "
+        "file (.yaml) or replay:FILE. Repeat it to compare judges. "
         "Without it the plugin does nothing.",
         "NAME",
         "list",
@@ -83,6 +84,11 @@ OPTIONS: Final = (
         "For judges that only score: the mean score from which an idea counts as novel, or cv to choose it by cross-validation.",
         "X|cv",
     ),
+    Option(
+        "--novelty-reference",
+        "The judge that the other judges are compared with, beside the variants with the reference. Default: each with each.",
+        "JUDGE",
+    ),
     Option("--novelty-report", "Write the report to this file; the suffix chooses the format (.json).", "PATH", "list"),
     Option(
         "--novelty-dry-run",
@@ -93,7 +99,8 @@ OPTIONS: Final = (
     Option("--novelty-concurrency", "Calls in flight at once, over all workers (16).", "N"),
     Option(
         "--novelty-store",
-        "The file that keeps all verdicts (.novelty/verdicts.sqlite); relative paths start at the rootdir.",
+        "The file that keeps all verdicts (.novelty/verdicts.sqlite); relative paths start at the rootdir. With "
+        "--novelty-offline also a cassette (.jsonl).",
         "PATH",
     ),
     Option("--novelty-offline", "Answer from the store only; a verdict that is not there is an error.", kind="flag"),
@@ -196,6 +203,7 @@ def read_settings(config: pytest.Config, extra_gates: Sequence[str] = ()) -> Set
         dry_run=flag("--novelty-dry-run"),
         sample=None if sample is None else read_sample(sample_name, sample),
         threshold=None if threshold is None else read_threshold(threshold_name, threshold),
+        reference=given.get("--novelty-reference")[0],
         budget_usd=None if budget is None else read_dollars(budget_name, budget),
         store=config.rootpath / (store or DEFAULT_STORE),
         offline=flag("--novelty-offline"),

@@ -9,12 +9,12 @@ from __future__ import annotations
 import json
 import uuid
 from collections.abc import Callable, Hashable, Iterable, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 import pytest
 
+from pytest_novelty._pytest.attached import ATTRIBUTE, WIRE
 from pytest_novelty._pytest.cases import letter_of, plain
 from pytest_novelty._pytest.collecting import Collecting, not_collecting
 from pytest_novelty._pytest.ids import VIRTUAL, case_ids, gate_id, slug, virtual_part
@@ -23,9 +23,11 @@ from pytest_novelty._pytest.registration import conftests_read, merge_gates, mer
 from pytest_novelty._pytest.slices import cut
 from pytest_novelty.budget import Ledger, SharedLedger
 from pytest_novelty.calls import Case
+from pytest_novelty.cassette import open_store
 from pytest_novelty.digests import canonical_json
 from pytest_novelty.errors import (
     BudgetReached,
+    JudgeStopped,
     MissingVerdictError,
     NoveltyError,
     SettingsError,
@@ -35,19 +37,15 @@ from pytest_novelty.model import Outcome, Record
 from pytest_novelty.outcomes import CaseResult, from_wire, to_wire
 from pytest_novelty.plan import Plan, make_plan
 from pytest_novelty.runner import Runner
-from pytest_novelty.store import SqliteStore
+from pytest_novelty.store import SqliteStore, VerdictStore
 
 if TYPE_CHECKING:
     from pytest_novelty.results import Report
 
-ATTRIBUTE: Final = "novelty"
-"""The one attribute that travels on call-phase reports: a JSON text."""
 
 MODULE: Final = Path(__file__).parents[1] / "conformance" / "test_suites.py"
 
 _HEAD: Final = '{"is":"'
-
-_WIRE: Final = pytest.StashKey[str]()
 
 
 class NoveltySession:
@@ -74,11 +72,13 @@ class NoveltySession:
         self.notes: list[str] = []
         self.written: list[str] = []
         """What was said of the report files."""
-        self._collecting = Collecting()
+        self.collecting = Collecting()
         self.made, self.cost_usd = 0, 0.0
         """Calls that ended in this process, or in the workers that have ended, and what is known of their cost."""
         self.unpaid = 0
         """Cases that were skipped because the budget was reached."""
+        self.stopped = ""
+        """Why no further call of a judge could succeed; a worker tells the controller, which ends the run."""
         self.unrecorded = 0
         """Cases that were skipped because, offline, their verdicts are not recorded."""
         self.selected: list[Case] = []
@@ -86,7 +86,7 @@ class NoveltySession:
         self.plan: Plan
         self._of_options: list[str] = []
         self._chosen: list[str] | None = None
-        self._store: SqliteStore | None = None
+        self._store: VerdictStore | None = None
         self._runner: Runner | None = None
         self._ahead: Sequence[Case] = ()
         self._sliced_ahead = False
@@ -96,6 +96,7 @@ class NoveltySession:
 
     def start(self) -> None:
         """Resolve options, judges and suites; create the store. Raises pytest.UsageError with the reason."""
+        self.collecting.relax()
         try:
             self._start()
         except NoveltyError as error:
@@ -127,7 +128,7 @@ class NoveltySession:
                 self._real_argument(arg)
         self._of_options = list(self.plan.suites)
         if not self.is_worker and not settings.dry_run:
-            SqliteStore(settings.store, check=True).close()
+            open_store(settings.store, offline=settings.offline, check=True).close()
 
     def _read_arguments(self) -> tuple[bool, bool]:
         """(paths beside the virtual file were given, the virtual file was named)."""
@@ -207,7 +208,7 @@ class NoveltySession:
 
     def expect(self, items: Sequence[pytest.Item]) -> None:
         """Look ahead over the items that will run here: all, or this worker's slice of them."""
-        self._collecting.relax()
+        self.collecting.freeze()
         cases = [case for item in items if not _is_skipped(item) and (case := self.case_of(item)) is not None]
         self.selected = cases
         if self.slices and self.slot is not None and len(cases) == len(items):
@@ -229,9 +230,9 @@ class NoveltySession:
     def _get_runner(self) -> Runner:
         if self._runner is None:
             settings = self.plan.settings
-            self._store = SqliteStore(settings.store)
+            self._store = open_store(settings.store, offline=settings.offline)
             ledger: Ledger | None = None
-            if settings.budget_usd is not None:
+            if settings.budget_usd is not None and isinstance(self._store, SqliteStore):
                 ledger = SharedLedger(self._store, self.run_id, settings.budget_usd)
             self._runner = Runner(self.plan, self._store, ledger=ledger, workers=self.workers)
             self._runner.expect(self._ahead)
@@ -248,7 +249,7 @@ class NoveltySession:
             problem = error
         if problem is not None:  # outside the handler, or pytest would show both exceptions
             self._give_up(problem)
-        item.stash[_WIRE] = self._to_text(result, case)
+        item.stash[WIRE] = self._to_text(result, case)
         if getattr(self.config.option, "xmlpath", None):
             item.user_properties.append(("novelty_result", result.outcome.result))
             item.user_properties.append(("novelty_label", plain(str(result.outcome.label))))
@@ -259,6 +260,10 @@ class NoveltySession:
         is_missing = isinstance(problem, MissingVerdictError) and self.plan.settings.missing == "warn"
         if is_missing or isinstance(problem, BudgetReached):
             pytest.skip(plain(str(problem)))
+        if isinstance(problem, JudgeStopped):
+            self.stopped = plain(str(problem))
+            if not self.is_worker:
+                pytest.exit(f"pytest-novelty: {self.stopped}", returncode=pytest.ExitCode.USAGE_ERROR)
         if isinstance(problem, StoreError) and not self.is_worker:  # xdist takes a worker's exit for a crash
             pytest.exit(f"pytest-novelty: {problem}", returncode=pytest.ExitCode.INTERNAL_ERROR)
         pytest.fail(plain(str(problem)), pytrace=False)
@@ -286,11 +291,11 @@ class NoveltySession:
 
     def results(self) -> list[CaseResult]:
         """What was received, one result a case, the last one if a case ran twice."""
-        found = [self._read(json.loads(text)) for text in self.received]
+        found = map(self._read, json.loads(f"[{','.join(self.received)}]"))
         kept: dict[Any, CaseResult] = {}
         for result in found:
             before = kept.get(result.label)
-            kept[result.label] = result if before is None else replace(result, usage=before.usage + result.usage)
+            kept[result.label] = result if before is None else result._replace(usage=before.usage.joined(result.usage))
         return list(kept.values())
 
     def _learn(self, value: dict[str, Any]) -> None:
@@ -313,9 +318,9 @@ class NoveltySession:
 
     def conclude(self, unenforced: str) -> Report:
         """Compute the report from what arrived."""
-        from pytest_novelty.results import make_report  # numpy: workers never need it
-
         with not_collecting():
+            from pytest_novelty.results import make_report  # numpy: workers never need it
+
             results = self.results()
             self._note_what_is_missing(sum(result.usage.made for result in results))
             if self.unpaid:
@@ -335,10 +340,12 @@ class NoveltySession:
             )
 
     def _budget_note(self) -> str:
-        settings = self.plan.settings
+        aside = ""
+        if any(judge.price_basis for judge in self.plan.judges):
+            aside = ". A model's call sets aside what all of its max_tokens would cost; --novelty-dry-run says how much"
         return (
-            f"the budget of ${settings.budget_usd:g} is reached: {self.unpaid} cases were not judged; the same command with a "
-            "higher --novelty-budget goes on from here"
+            f"the budget of ${self.plan.settings.budget_usd:g} is reached: {self.unpaid} cases were not judged; a budget is "
+            f"of one run, and the same command goes on from here{aside}"
         )
 
     def write_reports(self) -> bool:
@@ -366,7 +373,6 @@ class NoveltySession:
 
     def close(self, finish_s: float = 5.0) -> None:
         """Let calls in flight end for so long (they are paid for), keep what ended, leave the judges."""
-        self._collecting.restore()
         if self._runner is not None:
             self.notes += self._runner.close(finish_s)
             self.made, self.cost_usd = self._runner.made
@@ -378,12 +384,6 @@ class NoveltySession:
 
 def group_cases(cases: Sequence[Case]) -> list[Hashable]:
     return [(case.suite.name, case.instance.id) for case in cases]
-
-
-def attach(item: pytest.Item, report: pytest.TestReport) -> None:
-    """Put the result on the call-phase report."""
-    if report.when == "call" and (text := item.stash.get(_WIRE, None)) is not None:
-        setattr(report, ATTRIBUTE, text)
 
 
 def _is_skipped(item: pytest.Item) -> bool:

@@ -1,31 +1,42 @@
-"""The names of the metrics, which protocols have them, and what kind of quantity each is."""
+"""The names of the metrics, which protocols have them, and what kind of quantity each is.
+
+A :class:`Metric` is computed from one view: a judge on a suite under a variant. A :class:`PairMetric` compares two: a variant
+with the reference, or two judges. A :class:`FamilyMetric` sums up a pair metric over all variants of a run.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import import_module
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from pytest_novelty.errors import UnknownNameError
 from pytest_novelty.model import Suite
 
 if TYPE_CHECKING:
+    from pytest_novelty.metrics.deferred import Computed
+    from pytest_novelty.metrics.pairing import Pair
     from pytest_novelty.metrics.view import Estimate, View
 
 SHARE: Final = "share"
 """A share of instances: the n that can decide a gate on it is known beforehand."""
 UNIT: Final = "unit"
 SIGNED: Final = "signed"
+ROOT: Final = "root"
+"""The root of a signed mean: a difference of probabilities."""
+SCORE: Final = "score"
+"""In the unit of the judge's own scores."""
 QUANTITY: Final = "quantity"
 """Counted, not estimated: a gate on it is always decided."""
 
 
 @dataclass(frozen=True, slots=True)
-class Metric:
+class Entry:
     """One entry of the catalogue. ``function`` is ``module:name`` below this package, imported when first computed.
 
-    ``better``: ``high`` or ``low``, or ``""`` where neither is. ``title``: what the terminal calls it.
+    ``better``: ``high`` or ``low``, or ``""`` where neither is. ``title``: what the terminal calls it. ``votes``: valid votes of
+    a request that it takes. ``both_orders``: it takes pairs shown in both orders. ``is_mean``: a mean of values of single
+    instances, so that it can be averaged over variants.
     """
 
     name: str
@@ -35,12 +46,54 @@ class Metric:
     better: str
     function: str
     labelled: bool = False
+    votes: int = 1
+    both_orders: bool = False
+    is_mean: bool = True
+
+    def load(self) -> Any:
+        """The function that computes it."""
+        module, name = self.function.split(":")
+        return getattr(import_module(f"pytest_novelty.metrics.{module}"), name)
+
+
+@dataclass(frozen=True, slots=True)
+class Metric(Entry):
+    """A metric of one view."""
 
     def compute(self, view: View) -> Estimate:
         """The estimate for one view."""
-        module, name = self.function.split(":")
-        function: Callable[[View], Estimate] = getattr(import_module(f"pytest_novelty.metrics.{module}"), name)
-        return function(view)
+        estimate: Estimate = self.load()(view)
+        return estimate
+
+    def later(self, view: View) -> Computed:
+        """The same with its bootstrap still to come."""
+        function = self.load()
+        computed: Computed = getattr(function, "later", function)(view)
+        return computed
+
+
+@dataclass(frozen=True, slots=True)
+class PairMetric(Entry):
+    """A metric of two views of the same instances."""
+
+    def compute(self, pair: Pair) -> Estimate:
+        """The estimate for one pair."""
+        estimate: Estimate = self.load()(pair)
+        return estimate
+
+    def later(self, pair: Pair) -> Computed:
+        """The same with its bootstrap still to come."""
+        function = self.load()
+        computed: Computed = getattr(function, "later", function)(pair)
+        return computed
+
+
+@dataclass(frozen=True, slots=True)
+class FamilyMetric(Entry):
+    """``over`` (max or mean) of the pair metric ``of``, over the variants of a run. ``function`` is empty."""
+
+    of: str = ""
+    over: str = "max"
 
 
 _BOTH: Final = ("pointwise", "pairwise")
@@ -61,9 +114,29 @@ CATALOGUE: Final[dict[str, Metric]] = {
             labelled=True,
         ),
         Metric("accuracy", "right", SHARE, _POINT, "high", "classification:accuracy", labelled=True),
-        Metric("macro_f1", "mean F1 of both labels", UNIT, _POINT, "high", "classification:macro_f1", labelled=True),
-        Metric("f1_novel", "F1 of novel", UNIT, _POINT, "high", "classification:f1_novel", labelled=True),
-        Metric("f1_not_novel", "F1 of not novel", UNIT, _POINT, "high", "classification:f1_not_novel", labelled=True),
+        Metric(
+            "macro_f1",
+            "mean F1 of both labels",
+            UNIT,
+            _POINT,
+            "high",
+            "classification:macro_f1",
+            labelled=True,
+            is_mean=False,
+        ),
+        Metric(
+            "f1_novel", "F1 of novel", UNIT, _POINT, "high", "classification:f1_novel", labelled=True, is_mean=False
+        ),
+        Metric(
+            "f1_not_novel",
+            "F1 of not novel",
+            UNIT,
+            _POINT,
+            "high",
+            "classification:f1_not_novel",
+            labelled=True,
+            is_mean=False,
+        ),
         Metric(
             "auroc",
             "novel scored above not novel",
@@ -72,34 +145,110 @@ CATALOGUE: Final[dict[str, Metric]] = {
             "high",
             "classification:auroc_of_scores",
             labelled=True,
+            is_mean=False,
         ),
         Metric("tie_rate", "ties", SHARE, _BOTH, "low", "classification:tie_rate"),
         Metric("declared_tie_rate", "ties declared by the judge", SHARE, _PAIR, "", "classification:declared_tie_rate"),
         Metric("abstention_rate", "abstentions", SHARE, _BOTH, "low", "classification:abstention_rate"),
         Metric("invalid_rate", "invalid answers", SHARE, _BOTH, "low", "classification:invalid_rate"),
-        Metric("retest_flip_rate", "same question, other vote", UNIT, _BOTH, "low", "stability:retest_flip_rate"),
-        Metric("position_bias", "leans to first (+), second (-)", SIGNED, _PAIR, "", "stability:position_bias"),
         Metric(
-            "order_inconsistency", "verdict turns with the order", SHARE, _PAIR, "low", "stability:order_inconsistency"
+            "retest_flip_rate", "same question, other vote", UNIT, _BOTH, "low", "stability:retest_flip_rate", votes=2
         ),
-        Metric("excess_order_flip", "pull of order beyond noise", SIGNED, _PAIR, "low", "stability:excess_order_flip"),
-        Metric("reliability", "reliability of the mean score", UNIT, _POINT, "high", "scoring:reliability"),
-        Metric("score_levels", "levels of score used", QUANTITY, _POINT, "", "scoring:score_levels"),
+        Metric(
+            "position_bias",
+            "leans to first (+), second (-)",
+            SIGNED,
+            _PAIR,
+            "",
+            "stability:position_bias",
+            both_orders=True,
+        ),
+        Metric(
+            "order_inconsistency",
+            "verdict turns with the order",
+            SHARE,
+            _PAIR,
+            "low",
+            "stability:order_inconsistency",
+            both_orders=True,
+        ),
+        Metric(
+            "excess_order_flip",
+            "pull of order beyond noise",
+            SIGNED,
+            _PAIR,
+            "low",
+            "stability:excess_order_flip",
+            votes=2,
+            both_orders=True,
+        ),
+        Metric(
+            "reliability",
+            "reliability of the mean score",
+            UNIT,
+            _POINT,
+            "high",
+            "scoring:reliability",
+            votes=2,
+            is_mean=False,
+        ),
+        Metric("score_levels", "levels of score used", QUANTITY, _POINT, "", "scoring:score_levels", is_mean=False),
         Metric("leak_rate", "found the idea itself", SHARE, _BOTH, "low", "retrieval:leak_rate"),
         Metric("late_rate", "looked beyond the date", SHARE, _BOTH, "low", "retrieval:late_rate"),
         Metric("retrieval_overlap", "same things retrieved", UNIT, _BOTH, "high", "retrieval:retrieval_overlap"),
-        Metric("cost_usd", "cost", QUANTITY, _BOTH, "low", "retrieval:cost_usd"),
+        Metric("cost_usd", "cost", QUANTITY, _BOTH, "low", "retrieval:cost_usd", is_mean=False),
     )
 }
 
 
-def get_metric(name: str) -> Metric:
+PAIRED: Final[dict[str, PairMetric]] = {
+    metric.name: metric
+    for metric in (
+        PairMetric("flip_rate", "verdicts that change", SHARE, _BOTH, "low", "variants:flip_rate"),
+        PairMetric("null_flip_rate", "would change by noise", UNIT, _BOTH, "low", "variants:null_flip_rate"),
+        PairMetric("reversal_rate", "verdicts turned round", SHARE, _BOTH, "low", "variants:reversal_rate"),
+        PairMetric("excess_flip", "vote shift, squared", SIGNED, _BOTH, "low", "variants:excess_flip", votes=2),
+        PairMetric("vote_shift", "moves votes, beyond noise", ROOT, _BOTH, "low", "variants:vote_shift", votes=2),
+        PairMetric("score_shift", "moves scores", SCORE, _POINT, "", "score_pairs:score_shift"),
+        PairMetric(
+            "score_rms_shift",
+            "moves scores, beyond noise",
+            SCORE,
+            _POINT,
+            "low",
+            "score_pairs:score_rms_shift",
+            votes=2,
+            is_mean=False,
+        ),
+        PairMetric("rank_flip", "ranks turned round", UNIT, _POINT, "low", "score_pairs:rank_flip", is_mean=False),
+        PairMetric("topk_churn", "top tenth replaced", UNIT, _POINT, "low", "score_pairs:topk_churn", is_mean=False),
+    )
+}
+
+FAMILIES: Final[dict[str, FamilyMetric]] = {
+    metric.name: metric
+    for metric in (
+        FamilyMetric("max_flip_rate", "most that change", SHARE, _BOTH, "low", "", of="flip_rate", over="max"),
+        FamilyMetric("mean_flip_rate", "change on average", UNIT, _BOTH, "low", "", of="flip_rate", over="mean"),
+    )
+}
+
+METRICS: Final[dict[str, Entry]] = {**CATALOGUE, **PAIRED, **FAMILIES}
+"""Every name that a gate or a report may use."""
+
+
+def get_metric(name: str) -> Entry:
     try:
-        return CATALOGUE[name]
+        return METRICS[name]
     except KeyError:
-        raise UnknownNameError("metric", name, CATALOGUE) from None
+        raise UnknownNameError("metric", name, METRICS) from None
 
 
 def metrics_for(suite: Suite) -> list[Metric]:
     """The metrics of a suite's protocol, in the order of the catalogue."""
     return [metric for metric in CATALOGUE.values() if suite.protocol in metric.protocols]
+
+
+def pair_metrics_for(suite: Suite) -> list[PairMetric]:
+    """Those that compare two views, in the order of the catalogue."""
+    return [metric for metric in PAIRED.values() if suite.protocol in metric.protocols]

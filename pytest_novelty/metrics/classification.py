@@ -8,6 +8,7 @@ import numpy as np
 
 from pytest_novelty.metrics import threshold
 from pytest_novelty.metrics.auroc import auroc, auroc_interval
+from pytest_novelty.metrics.deferred import Computed, deferrable, then
 from pytest_novelty.metrics.estimating import mean_in_unit, ratio_in_unit, share
 from pytest_novelty.metrics.resampling import FloatArray
 from pytest_novelty.metrics.view import Estimate, View
@@ -43,7 +44,8 @@ def accuracy(view: View) -> Estimate:
     return _refitted(view, share(view, view.correct, view.labelled, support(view)), threshold.accuracy)
 
 
-def soft_accuracy(view: View) -> Estimate:
+@deferrable
+def soft_accuracy(view: View) -> Computed:
     """Like accuracy, a tie earns a half."""
     if why := _no_labels(view):
         return Estimate.undefined(why)
@@ -51,7 +53,7 @@ def soft_accuracy(view: View) -> Estimate:
     return mean_in_unit(view, np.where(view.labelled, values, np.nan), support(view))
 
 
-def _confusion(view: View) -> FloatArray:
+def confusion(view: View) -> FloatArray:
     """(n, 6): tp, fp, fn of novel, then of not novel. A tie or a failure misses its gold class and accuses no other."""
     rows = np.zeros((len(view), 6))
     for index, (label, instance) in enumerate(zip(view.outcome_labels, view.instances, strict=True)):
@@ -69,37 +71,46 @@ def _f1(sums: FloatArray, offset: int) -> FloatArray:
         return np.asarray(2 * hits / (2 * hits + extra + missed))
 
 
-def _f1_of(view: View, offset: int) -> Estimate:
+def mean_of_f1s(sums: FloatArray) -> FloatArray:
+    """Macro-F1 of summed ``confusion`` rows."""
+    return np.asarray((_f1(sums, 0) + _f1(sums, 3)) / 2)
+
+
+def _f1_of(view: View, offset: int) -> Computed:
     if why := _no_labels(view):
         return Estimate.undefined(why)
-    rows = _confusion(view)
+    rows = confusion(view)
     involved = int((rows[view.labelled, offset : offset + 3].sum(axis=1) > 0).sum())
     estimate = ratio_in_unit(view, rows, lambda sums: _f1(sums, offset), view.labelled, max(1, involved), support(view))
-    return _refitted(view, estimate, threshold.f1 if offset == 0 else threshold.f1_of_other)
+    metric = threshold.f1 if offset == 0 else threshold.f1_of_other
+    return then(estimate, lambda settled: _refitted(view, settled, metric))
 
 
-def f1_novel(view: View) -> Estimate:
+@deferrable
+def f1_novel(view: View) -> Computed:
     return _f1_of(view, 0)
 
 
-def f1_not_novel(view: View) -> Estimate:
+@deferrable
+def f1_not_novel(view: View) -> Computed:
     return _f1_of(view, 3)
 
 
-def macro_f1(view: View) -> Estimate:
+@deferrable
+def macro_f1(view: View) -> Computed:
     """The mean of the two class F1s."""
     if why := _no_labels(view):
         return Estimate.undefined(why)
-    rows = _confusion(view)
+    rows = confusion(view)
     estimate = ratio_in_unit(
         view,
         rows,
-        lambda sums: (_f1(sums, 0) + _f1(sums, 3)) / 2,
+        mean_of_f1s,
         view.labelled,
         max(1, int(view.labelled.sum())),
         support(view),
     )
-    return _refitted(view, estimate, threshold.macro_f1)
+    return then(estimate, lambda settled: _refitted(view, settled, threshold.macro_f1))
 
 
 def _refitted(view: View, estimate: Estimate, metric: threshold.Metric) -> Estimate:
@@ -108,7 +119,9 @@ def _refitted(view: View, estimate: Estimate, metric: threshold.Metric) -> Estim
     if not view.cross_fitted or not usable.any() or not _from_scores(view):
         return estimate
     gold = np.array([instance.gold == NOVEL for instance in view.instances], dtype=bool)[usable]
-    return threshold.widen(estimate, metric, view.mean_scores[usable], gold, view.cluster_or_own[usable], view.seed)
+    return threshold.widen(
+        estimate, metric, view.mean_scores[usable], gold, view.cluster_or_own[usable], view.seed, view.level
+    )
 
 
 def _from_scores(view: View) -> bool:
@@ -133,7 +146,7 @@ def auroc_of_scores(view: View) -> Estimate:
         return Estimate.undefined("needs instances of both labels", int(kept.sum()))
     left_out = int(gold.sum() - kept.sum())
     note = f"{left_out} without a score left out" if left_out else ""
-    interval = auroc_interval(scores, positive, view.clusters_of(kept))
+    interval = auroc_interval(scores, positive, view.clusters_of(kept), level=view.level)
     if interval is None:
         return Estimate(value, None, None, int(kept.sum()), "", note)
     return Estimate(value, interval.low, interval.high, int(kept.sum()), interval.method, note)

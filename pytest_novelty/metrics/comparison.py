@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 
 import numpy as np
 
-from pytest_novelty.metrics.estimating import share, signed_mean
+from pytest_novelty.metrics import variants
 from pytest_novelty.metrics.intervals import paired_share_interval
+from pytest_novelty.metrics.pairing import Pair
 from pytest_novelty.metrics.permutation import holm, swap_test
-from pytest_novelty.metrics.stability import SMALLEST_EXCESS, excess, mean_over_orders
 from pytest_novelty.metrics.view import Estimate, View
 
 
@@ -44,32 +43,31 @@ class Comparison:
         return self.p_holm is not None and self.p_holm <= 0.05
 
 
-def compare_all(views: Sequence[tuple[str, View]], variant: str) -> list[Comparison]:
-    """Every pair of judges of one suite and variant, Holm-adjusted together."""
-    found = [_compare(first, one, second, other, variant) for (first, one), (second, other) in combinations(views, 2)]
+def compare_all(views: Sequence[tuple[str, View]], variant: str, against: str | None = None) -> list[Comparison]:
+    """Every pair of judges of one suite and variant, Holm-adjusted together; with ``against`` each other judge and that one."""
+    sides = combinations(views, 2) if against is None else _with(views, against)
+    found = [_compare(first, one, second, other, variant) for (first, one), (second, other) in sides]
     adjusted = holm([item.p for item in found])
     return [replace(item, p_holm=p) for item, p in zip(found, adjusted, strict=True)]
 
 
+def _with(views: Sequence[tuple[str, View]], against: str) -> Iterable[tuple[tuple[str, View], tuple[str, View]]]:
+    reference = next(((name, view) for name, view in views if name == against), None)
+    return [] if reference is None else [((name, view), reference) for name, view in views if name != against]
+
+
 def _compare(first: str, one: View, second: str, other: View, variant: str) -> Comparison:
-    common = {r.instance for r in one.results} & {r.instance for r in other.results}
-    one, other = _restrict(one, common), _restrict(other, common)
-    if not common:
+    pair = Pair(one, other)
+    if not len(pair):
         nothing = Estimate.undefined("no instance was judged by both")
         return Comparison(first, second, one.suite.name, variant, 0, nothing, nothing, nothing)
+    one, other = pair.one, pair.other
     difference, p, needed = _accuracy_difference(one, other)
-    differs = np.array([a != b for a, b in zip(one.outcome_labels, other.outcome_labels, strict=True)], dtype=bool)
-    flip = share(one, differs, np.ones(len(one), dtype=bool))
-    if one.scores_only or other.scores_only:
+    flip = variants.flip_rate(pair)
+    if pair.unlabelled_sides:
         flip = Estimate.undefined("needs a label from both judges")
-    return Comparison(
-        first, second, one.suite.name, variant, len(one), difference, flip, vote_shift(one, other), p, None, needed
-    )
-
-
-def _restrict(view: View, ids: set[str]) -> View:
-    kept = [result for result in view.results if result.instance in ids]
-    return View(kept, view.suite, view.traits, failures=view.failures, seed=view.seed)
+    shift = variants.vote_shift(pair)
+    return Comparison(first, second, one.suite.name, variant, len(pair), difference, flip, shift, p, None, needed)
 
 
 def _accuracy_difference(one: View, other: View) -> tuple[Estimate, float | None, int | None]:
@@ -82,7 +80,7 @@ def _accuracy_difference(one: View, other: View) -> tuple[Estimate, float | None
     clusters = one.clusters_of(kept)
     differences = a.astype(np.int64) - b.astype(np.int64)
     value = float(differences.mean())
-    interval = paired_share_interval(a, b, clusters)
+    interval = paired_share_interval(a, b, clusters, one.level)
     p = swap_test(differences, clusters)
     note = f"only {one_sided(a, b)} right" if (a != b).any() else f"no difference in {len(a)}"
     low, high = (None, None) if interval is None else (interval.low, interval.high)
@@ -104,11 +102,4 @@ def _needed(differences: np.ndarray) -> int | None:
 
 def vote_shift(one: View, other: View) -> Estimate:
     """sqrt(max(0, excess flip)) between two sets of votes of the same requests, within each order."""
-    if one.counts.shape != other.counts.shape:
-        return Estimate.undefined("the two were asked in different orders")
-    values = mean_over_orders(excess(one.counts, other.counts))
-    if not np.isfinite(values).any():
-        return Estimate.undefined("needs two valid votes of a request on both sides")
-    square = signed_mean(one, values, minimum=SMALLEST_EXCESS, clip_at_zero=True)
-    root = [None if x is None else math.sqrt(max(0.0, x)) for x in (square.value, square.low, square.high)]
-    return Estimate(root[0], root[1], root[2], square.n, f"root of {square.method}", square.note)
+    return variants.vote_shift(Pair(one, other))

@@ -1,11 +1,17 @@
-"""From per-instance values to an :class:`Estimate`, by the rule of the metric's kind (STATISTICS.md 2)."""
+"""From per-instance values to an :class:`Estimate`, by the rule of the metric's kind (STATISTICS.md 2).
+
+Those that need a bootstrap come back :class:`~pytest_novelty.metrics.deferred.Pending`. All intervals are of the view's level.
+"""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 
+from pytest_novelty.metrics.deferred import Computed, Pending
 from pytest_novelty.metrics.intervals import share_interval, signed_interval, unit_interval
 from pytest_novelty.metrics.resampling import BoolArray, FloatArray, Interval, Statistic, evaluate, unit_rows
 from pytest_novelty.metrics.view import Estimate, View
@@ -16,33 +22,59 @@ def share(view: View, events: BoolArray, among: BoolArray, note: str = "") -> Es
     kept = events[among]
     if not len(kept):
         return Estimate.undefined(note or "no instance to count")
-    interval = share_interval(kept, view.clusters_of(among))
-    return _estimate(float(kept.mean()), interval, len(kept), note, float(kept.std()))
+    interval = share_interval(kept, view.clusters_of(among), view.level)
+    estimate = _estimate(float(kept.mean()), interval, len(kept), note, float(kept.std()))
+    return replace(estimate, values=np.where(among, events.astype(np.float64), np.nan))
 
 
-def mean_in_unit(view: View, values: FloatArray, note: str = "") -> Estimate:
+def mean_in_unit(view: View, values: FloatArray, note: str = "") -> Computed:
     """The mean of values in [0, 1], nan where an instance has none."""
     known = np.isfinite(values)
     if not known.any():
         return Estimate.undefined(note or "no instance to count")
     stat = _mean_statistic(view, values, known)
     n = int(known.sum())
-    interval = unit_interval(stat, cap=4 * n, resampler=view.resampler(len(unit_rows(stat))))
-    return _estimate(float(values[known].mean()), interval, n, note, float(values[known].std()))
+
+    def finish(core: Interval | None) -> Estimate:
+        interval = unit_interval(stat, cap=4 * n, resampler=pending.resampler, level=view.level, bootstrap=core)
+        estimate = _estimate(float(values[known].mean()), interval, n, note, float(values[known].std()))
+        return replace(estimate, values=values)
+
+    pending = _pending(view, stat, finish)
+    return pending
 
 
 def signed_mean(
-    view: View, values: FloatArray, note: str = "", *, minimum: float = -1.0, clip_at_zero: bool = False
-) -> Estimate:
-    """The mean of signed values in [minimum, 1], nan where an instance has none."""
+    view: View,
+    values: FloatArray,
+    note: str = "",
+    *,
+    minimum: float = -1.0,
+    maximum: float = 1.0,
+    clip_at_zero: bool = False,
+) -> Computed:
+    """The mean of signed values in [minimum, maximum], nan where an instance has none."""
     known = np.isfinite(values)
     if not known.any():
         return Estimate.undefined(note or "no instance to count")
     stat = _mean_statistic(view, values, known)
-    interval = signed_interval(
-        stat, values[known], minimum=minimum, clip_at_zero=clip_at_zero, resampler=view.resampler(len(unit_rows(stat)))
-    )
-    return _estimate(float(values[known].mean()), interval, int(known.sum()), note, float(values[known].std()))
+
+    def finish(core: Interval | None) -> Estimate:
+        interval = signed_interval(
+            stat,
+            values[known],
+            minimum=minimum,
+            maximum=maximum,
+            clip_at_zero=clip_at_zero,
+            resampler=pending.resampler,
+            level=view.level,
+            bootstrap=core,
+        )
+        mean, sd = float(values[known].mean()), float(values[known].std())
+        return replace(_estimate(mean, interval, int(known.sum()), note, sd), values=values)
+
+    pending = _pending(view, stat, finish)
+    return pending
 
 
 def ratio_in_unit(
@@ -52,7 +84,7 @@ def ratio_in_unit(
     among: BoolArray,
     denominators: int,
     note: str = "",
-) -> Estimate:
+) -> Computed:
     """A metric in [0, 1] of summed counts, such as an F1."""
     kept = rows[among]
     if not len(kept):
@@ -61,15 +93,36 @@ def ratio_in_unit(
     value = float(evaluate(stat, kept.sum(axis=0)))
     if not np.isfinite(value):
         return Estimate.undefined(note or "0 of 0", len(kept))
-    interval = unit_interval(
-        stat, denominators=denominators, cap=4 * len(kept), resampler=view.resampler(len(unit_rows(stat)))
-    )
-    return _estimate(value, interval, len(kept), note, None)
+
+    def finish(core: Interval | None) -> Estimate:
+        interval = unit_interval(
+            stat,
+            denominators=denominators,
+            cap=4 * len(kept),
+            resampler=pending.resampler,
+            level=view.level,
+            bootstrap=core,
+        )
+        return _estimate(value, interval, len(kept), note, None)
+
+    pending = _pending(view, stat, finish)
+    return pending
+
+
+def root(square: Estimate) -> Estimate:
+    """The root of an estimate that is a square in expectation: below 0 it is noise, and its root is 0."""
+    value, low, high = (None if x is None else math.sqrt(max(0.0, x)) for x in (square.value, square.low, square.high))
+    method = f"root of {square.method}" if square.method else ""
+    return replace(square, value=value, low=low, high=high, method=method)
 
 
 def quantity(value: float | None, n: int, note: str = "") -> Estimate:
     """Something counted, not estimated: its interval is itself."""
     return Estimate(value, value, value, n, "exact" if value is not None else "", note)
+
+
+def _pending(view: View, stat: Statistic, finish: Callable[[Interval | None], Estimate]) -> Pending:
+    return Pending(stat, view.resampler(len(unit_rows(stat))), view.level, finish)
 
 
 def _mean_statistic(view: View, values: FloatArray, known: BoolArray) -> Statistic:

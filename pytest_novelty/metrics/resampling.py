@@ -21,11 +21,14 @@ BoolArray = npt.NDArray[np.bool_]
 CountArray = npt.NDArray[np.uint8]
 
 TOLERANCE = 1e-9  # averaged thirds make equal totals differ by 1e-17
-_BLOCK_CELLS = 2**18  # counts a block: 2 MB as float64, so that a block stays in the second-level cache
+_BLOCK_CELLS = 2**18  # counts drawn at once: 2 MB as whole numbers, so that they stay in the second-level cache
+_VISIT_CELLS = (
+    2**21
+)  # kept counts visited at once: with few, the threads of a matrix product mostly wait for each other
 _CACHE_BYTES = 2**26  # a count is one byte: 100,000 resamples of 308 instances are 31 MB
 MAX_UNITS = 20_000  # beyond, and with many distinct rows, the normal interval is as good and costs nothing
 _MAX_DISTINCT = 256
-_SUM_CELLS = 2**23  # sums held at once by bca_all: 64 MB
+_SUM_CELLS = 2**24  # sums held at once by bca_all: 128 MB
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,14 +74,20 @@ class Resampler:
             raise ValueError(f"expected {self.n_units} rows of a matrix, got an array of shape {rows.shape}")
         if not self._cached and (few := _few_distinct(rows)) is not None:
             return self._multinomial_sums(*few)
-        # float32 is twice as fast, and exact as long as every sum is a small integer.
-        largest = float(np.abs(rows).max(initial=0.0)) * self.n_units
-        exact = largest < 2**24 and bool((rows == np.rint(rows)).all())
-        columns = np.ascontiguousarray(rows.T, dtype=np.float32 if exact else np.float64)
-        out = np.empty((columns.shape[0], self.resamples))
+        # float32 is three times as fast, and exact as long as every sum is a small integer (or one over a common scale).
+        whole, scales = _as_whole(rows, 2**24 / self.n_units)
+        small = np.ascontiguousarray(whole.T, dtype=np.float32)
+        is_whole = scales > 0
+        large = np.ascontiguousarray(rows[:, ~is_whole].T)
+        out = np.empty((rows.shape[1], self.resamples))
 
         def add(start: int, counts: CountArray) -> None:
-            out[:, start : start + len(counts)] = columns @ counts.astype(columns.dtype).T
+            stop = start + len(counts)
+            if len(small):
+                sums = small @ counts.astype(np.float32).T
+                out[is_whole, start:stop] = sums / scales[is_whole, None] if (scales > 1).any() else sums
+            if len(large):
+                out[~is_whole, start:stop] = large @ counts.astype(np.float64).T
 
         self.for_each_block(add)
         return out.T
@@ -100,8 +109,9 @@ class Resampler:
 
             self._draw_all(keep)
             self._counts = kept
-        for start in range(0, self.resamples, self._block):
-            visit(start, self._counts[start : start + self._block])
+        step = max(1, _VISIT_CELLS // self.n_units)
+        for start in range(0, self.resamples, step):
+            visit(start, self._counts[start : start + step])
 
     def _draw_all(self, visit: Callable[[int, CountArray], None]) -> None:
         """Draw every block, each from its own seed, so that the draws do not depend on the threads."""
@@ -138,6 +148,26 @@ class Resampler:
 
     def _generator(self, block: int) -> np.random.Generator:
         return np.random.Generator(np.random.SFC64(np.random.SeedSequence(self.seed, spawn_key=(block,))))
+
+
+_SCALES = (1, 2, 3, 4, 5, 6, 8, 9, 10, 12, 18, 20, 24, 36, 40, 60, 72, 120, 180, 360)
+"""Means of up to six votes, of both orders, are multiples of one over one of these."""
+
+
+def _as_whole(rows: FloatArray, limit: float) -> tuple[FloatArray, FloatArray]:
+    """The columns that a scale makes whole numbers below ``limit``, so scaled, and every column's scale (0: none)."""
+    scales = np.zeros(rows.shape[1])
+    scaled = rows.copy()
+    for scale in _SCALES:
+        left = np.flatnonzero(scales == 0)
+        if not len(left):
+            break
+        tried = rows[:, left] * scale
+        nearest = np.rint(tried)
+        fits = (np.abs(tried - nearest) <= 1e-9).all(axis=0) & (np.abs(nearest).max(axis=0, initial=0.0) < limit)
+        scales[left[fits]] = scale
+        scaled[:, left[fits]] = nearest[:, fits]
+    return scaled[:, scales > 0], scales
 
 
 def _few_distinct(rows: FloatArray) -> tuple[FloatArray, IntArray] | None:
@@ -187,40 +217,50 @@ def bca(stat: Statistic, resampler: Resampler, level: float = 0.95) -> Interval 
     return bca_all([stat], resampler, level)[0]
 
 
-def bca_all(stats: Sequence[Statistic], resampler: Resampler, level: float = 0.95) -> list[Interval | None]:
+def bca_all(
+    stats: Sequence[Statistic], resampler: Resampler, level: float | Sequence[float] = 0.95
+) -> list[Interval | None]:
     """`bca` of many statistics of the same units, in order; sums of many are taken by one matrix product.
 
-    Statistics that share one `rows` array (the F1s of one confusion table) share its sums.
+    Statistics that share one `rows` array (the F1s of one confusion table) share its sums. `level`: one for all, or
+    one each.
     """
+    levels = [level] * len(stats) if isinstance(level, float) else list(level)
     result: list[Interval | None] = []
-    block: list[Statistic] = []
+    block: list[tuple[Statistic, float]] = []
     columns = 0
-    for stat in stats:
+    for stat, own in zip(stats, levels, strict=True):
         width = stat.rows.shape[1]
         if block and columns + width > max(8, _SUM_CELLS // resampler.resamples):
-            result += _bca_block(block, resampler, level)
+            result += _bca_block(block, resampler)
             block, columns = [], 0
-        columns += 0 if any(stat.rows is known.rows for known in block) else width
-        block.append(stat)
-    return result + _bca_block(block, resampler, level)
+        columns += 0 if any(stat.rows is known.rows for known, _ in block) else width
+        block.append((stat, own))
+    return result + _bca_block(block, resampler)
 
 
-def _bca_block(stats: list[Statistic], resampler: Resampler, level: float) -> list[Interval | None]:
-    tables: dict[tuple[int, int], tuple[FloatArray, slice]] = {}  # of one rows array and its clusters
-    columns = 0
-    for stat in stats:
+def _bca_block(stats: list[tuple[Statistic, float]], resampler: Resampler) -> list[Interval | None]:
+    tables: dict[tuple[int, int], tuple[FloatArray, list[int]]] = {}  # of one rows array and its clusters
+    columns: dict[bytes, int] = {}  # each distinct one is summed once: every mean has its column of ones
+    distinct: list[FloatArray] = []
+    for stat, _ in stats:
         if len(stat.rows) and (id(stat.rows), id(stat.clusters)) not in tables:
             rows = unit_rows(stat)
-            tables[id(stat.rows), id(stat.clusters)] = rows, slice(columns, columns + rows.shape[1])
-            columns += rows.shape[1]
+            places = []
+            for column in rows.T:
+                place = columns.setdefault(column.tobytes(), len(distinct))
+                if place == len(distinct):
+                    distinct.append(column)
+                places.append(place)
+            tables[id(stat.rows), id(stat.clusters)] = rows, places
     if not tables:
         return [None] * len(stats)
-    matrix = np.hstack([rows for rows, _ in tables.values()])
+    matrix = np.column_stack(distinct)
     costly = len(matrix) > MAX_UNITS and _few_distinct(matrix) is None
     sums = None if costly else resampler.sums(matrix)
     result: list[Interval | None] = []
-    for stat in stats:
-        rows, place = tables.get((id(stat.rows), id(stat.clusters)), (np.empty((0, 0)), slice(0)))
+    for stat, level in stats:
+        rows, own = tables.get((id(stat.rows), id(stat.clusters)), (np.empty((0, 0)), []))
         total = rows.sum(axis=0)
         estimate = float(evaluate(stat, total)) if len(rows) else float("nan")
         if not np.isfinite(estimate):
@@ -228,7 +268,7 @@ def _bca_block(stats: list[Statistic], resampler: Resampler, level: float) -> li
         elif sums is None:
             result.append(normal_interval(estimate, evaluate(stat, total - rows), level))
         else:
-            values = evaluate(stat, sums[:, place])
+            values = evaluate(stat, sums.T[own].T)
             result.append(bca_interval(estimate, values, evaluate(stat, total - rows), level))
     return result
 

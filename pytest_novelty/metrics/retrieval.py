@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from pytest_novelty.metrics.deferred import Computed, deferrable
 from pytest_novelty.metrics.estimating import mean_in_unit, quantity, share
 from pytest_novelty.metrics.view import Estimate, View
 
@@ -33,7 +34,8 @@ def _share_of(view: View, events: Sequence[bool | None], undefined: str) -> Esti
     return share(view, np.array([bool(event) for event in events], dtype=bool), known, note)
 
 
-def retrieval_overlap(view: View) -> Estimate:
+@deferrable
+def retrieval_overlap(view: View) -> Computed:
     """Mean Jaccard similarity of what two votes of an instance retrieved."""
     values = [np.nan if result.trace.overlap is None else result.trace.overlap for result in view.results]
     return mean_in_unit(view, np.array(values, dtype=np.float64), "" if np.isfinite(values).any() else NO_TRACE_NOTE)

@@ -6,14 +6,16 @@ from collections import Counter
 
 import numpy as np
 
+from pytest_novelty.metrics.deferred import Computed, Pending, deferrable
 from pytest_novelty.metrics.estimating import quantity
-from pytest_novelty.metrics.resampling import FloatArray, Statistic, bca, evaluate, unit_rows
+from pytest_novelty.metrics.resampling import FloatArray, Interval, Statistic, evaluate, unit_rows
 from pytest_novelty.metrics.view import Estimate, View
 
 NO_SCORES_NOTE = "the judge gives no scores"
 
 
-def reliability(view: View) -> Estimate:
+@deferrable
+def reliability(view: View) -> Computed:
     """ICC(1, k) of the mean score: (MSB - MSW) / MSB. The note says how many votes would reach 0.8."""
     scores = view.vote_scores
     votes = max((len(row) for row in scores), default=0)
@@ -40,11 +42,14 @@ def reliability(view: View) -> Estimate:
     value = float(evaluate(stat, rows.sum(axis=0)))
     if not np.isfinite(value):
         return Estimate.undefined("all instances have the same score", len(values))
-    interval = bca(stat, view.resampler(len(unit_rows(stat))))
     note = _votes_to_reach(value, votes)
-    if interval is None:
-        return Estimate(value, None, None, len(values), "", note)
-    return Estimate(value, interval.low, min(1.0, interval.high), len(values), interval.method, note)
+
+    def finish(core: Interval | None) -> Estimate:
+        if core is None:
+            return Estimate(value, None, None, len(values), "", note)
+        return Estimate(value, core.low, min(1.0, core.high), len(values), core.method, note)
+
+    return Pending(stat, view.resampler(len(unit_rows(stat))), view.level, finish)
 
 
 def _votes_to_reach(value: float, votes: int, target: float = 0.8) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from pytest_novelty.metrics.deferred import Computed, deferrable
 from pytest_novelty.metrics.estimating import mean_in_unit, share, signed_mean
 from pytest_novelty.metrics.resampling import FloatArray, IntArray
 from pytest_novelty.metrics.view import Estimate, View
@@ -48,7 +49,8 @@ def _two_orders(view: View) -> str:
     return "" if len(view.orders) == 2 else "only one order was asked"
 
 
-def retest_flip_rate(view: View) -> Estimate:
+@deferrable
+def retest_flip_rate(view: View) -> Computed:
     """The chance that two votes of one request differ."""
     values = mean_over_orders(disagreement(view.counts))
     left_out = int((~np.isfinite(values)).sum())
@@ -56,15 +58,21 @@ def retest_flip_rate(view: View) -> Estimate:
     return mean_in_unit(view, values, note or ("needs two valid votes of a request" if left_out else ""))
 
 
-def position_bias(view: View) -> Estimate:
+@deferrable
+def position_bias(view: View) -> Computed:
     """P(first shown chosen) - P(second shown chosen) over decided votes; orders weigh equally within an instance."""
     if why := _two_orders(view):
         return Estimate.undefined(why)
+    decided = view.counts[:, :, :2].sum(axis=-1) > 0
+    return signed_mean(view, lean_to_first(view), _both_orders_note(view, decided))
+
+
+def lean_to_first(view: View) -> FloatArray:
+    """(n,) the position bias of each pair, in [-1, 1]; nan without a decided vote in both orders."""
     decided = view.counts[:, :, 0] + view.counts[:, :, 1]
     with np.errstate(divide="ignore", invalid="ignore"):
         lead = (view.counts[:, :, 0] - view.counts[:, :, 1]) / decided
-    toward_first_shown = lead * _first_shown_sign(view)
-    return signed_mean(view, toward_first_shown.mean(axis=1), _both_orders_note(view, decided > 0))
+    return np.asarray((lead * _first_shown_sign(view)).mean(axis=1), dtype=np.float64)
 
 
 def order_inconsistency(view: View) -> Estimate:
@@ -76,15 +84,21 @@ def order_inconsistency(view: View) -> Estimate:
     return share(view, majority[:, 0] != majority[:, 1], votes.all(axis=1), _both_orders_note(view, votes))
 
 
-def excess_order_flip(view: View) -> Estimate:
+@deferrable
+def excess_order_flip(view: View) -> Computed:
     """How much the order moves a vote beyond the judge's own noise: the mean squared effect of the position."""
     if why := _two_orders(view):
         return Estimate.undefined(why)
-    values = excess(view.counts[:, 0], view.counts[:, 1])
+    values = pull_of_order(view)
     if not np.isfinite(values).any():
         return Estimate.undefined("needs two valid votes in each order")
     note = _both_orders_note(view, view.counts.sum(axis=-1) >= 2)
     return signed_mean(view, values, note, minimum=SMALLEST_EXCESS, clip_at_zero=True)
+
+
+def pull_of_order(view: View) -> FloatArray:
+    """(n,) the excess of each pair's votes in the one order over those in the other; nan without two votes in both."""
+    return excess(view.counts[:, 0], view.counts[:, 1])
 
 
 def _first_shown_sign(view: View) -> IntArray:

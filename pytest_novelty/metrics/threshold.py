@@ -63,7 +63,13 @@ def cross_fitted(scores: FloatArray, gold: BoolArray, folds: IntArray, weights: 
 
 
 def widen(
-    estimate: Estimate, metric: Metric, scores: FloatArray, gold: BoolArray, clusters: IntArray, seed: int
+    estimate: Estimate,
+    metric: Metric,
+    scores: FloatArray,
+    gold: BoolArray,
+    clusters: IntArray,
+    seed: int,
+    level: float = 0.95,
 ) -> Estimate:
     """The hull of the estimate's interval and of a bootstrap that chooses thresholds inside each resample."""
     if estimate.low is None or estimate.high is None:
@@ -82,7 +88,7 @@ def widen(
     known = np.array(values)[np.isfinite(values)]
     if not len(known):
         return estimate
-    low, high = np.quantile(known, [0.025, 0.975])
+    low, high = np.quantile(known, [(1 - level) / 2, (1 + level) / 2])
     note = f"{estimate.note}, threshold by cross-validation".removeprefix(", ")
     return replace(
         estimate,

@@ -2,27 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+import copy
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
 
 from pytest_novelty.judges.base import Traits
 from pytest_novelty.metrics.resampling import BoolArray, FloatArray, IntArray, Resampler
-from pytest_novelty.model import CORRECT, INCOMPLETE, INVALID, NOT_NOVEL, NOVEL, OK, TIE, Instance, Suite
+from pytest_novelty.model import ABSTAINED, CORRECT, INCOMPLETE, INVALID, NOT_NOVEL, NOVEL, OK, TIE, Instance, Suite
 from pytest_novelty.outcomes import CaseResult
 from pytest_novelty.protocols import PROTOCOLS
 from pytest_novelty.protocols.base import result_of
 
 FAILURES = (INVALID, INCOMPLETE)
+_OTHER_LABELS = (TIE, INCOMPLETE, ABSTAINED, INVALID)
+LABEL_NAMES = {
+    "pointwise": (NOVEL, NOT_NOVEL, *_OTHER_LABELS),
+    "pairwise": ("first", "second", *_OTHER_LABELS),
+}
+"""What an outcome may be, by protocol; the first and second idea are those of the suite, however shown."""
 
 
 @dataclass(frozen=True)
 class Estimate:
     """A metric's value with its 95 % interval; all None where it is undefined, and ``note`` says why.
 
-    ``n``: the instances it rests on. ``sd``: standard deviation of the per-instance values, where the metric is a mean.
+    ``n``: the instances it rests on. ``sd``: standard deviation of the per-instance values, where the metric is a mean (of
+    their squares' mean, where it is the root of one). ``values``: what the metric is the mean (or the root of the mean) of,
+    (instances of the view,), nan where an instance has none; None where it is no mean.
     """
 
     value: float | None
@@ -32,6 +41,7 @@ class Estimate:
     method: str = ""
     note: str = ""
     sd: float | None = None
+    values: FloatArray | None = field(default=None, repr=False, compare=False)
 
     @classmethod
     def undefined(cls, note: str, n: int = 0) -> Estimate:
@@ -48,6 +58,8 @@ class View:
     failures: ``wrong``, ``drop`` or ``tie``: what an outcome without a valid label counts as.
     cross_fitted: labels come from scores by thresholds chosen on other folds.
     resamplers: shared cache, so that all metrics of a suite see the same resamples.
+    level: of the intervals; above .95 where a run looks several times, or for the largest of several variants.
+    threshold: the mean score from which an outcome is novel, if not the judge's own.
     """
 
     def __init__(
@@ -60,12 +72,16 @@ class View:
         seed: int = 0,
         cross_fitted: bool = False,
         resamplers: dict[int, Resampler] | None = None,
+        level: float = 0.95,
+        threshold: float | None = None,
     ) -> None:
         self.suite = suite
         self.traits = traits
         self.failures = failures
         self.seed = seed
         self.cross_fitted = cross_fitted
+        self.level = level
+        self.threshold = traits.threshold if threshold is None else threshold
         self._resamplers = {} if resamplers is None else resamplers
         self.results = tuple(sorted(results, key=lambda result: result.instance))
         by_id = {instance.id: instance for instance in suite.instances}
@@ -76,14 +92,32 @@ class View:
 
     def only(self, stratum: str, value: str) -> View:
         """The instances of one stratum."""
-        kept = [
-            result
-            for result, instance in zip(self.results, self.instances, strict=True)
-            if instance.strata.get(stratum) == value
-        ]
-        return View(
-            kept, self.suite, self.traits, failures=self.failures, seed=self.seed, cross_fitted=self.cross_fitted
+        return self.restricted(
+            {instance.id for instance in self.instances if instance.strata.get(stratum) == value},
         )
+
+    def restricted(self, ids: Collection[str]) -> View:
+        """The instances with these ids; the view itself where that is all of them."""
+        kept = [result for result in self.results if result.instance in ids]
+        if len(kept) == len(self):
+            return self
+        return View(
+            kept,
+            self.suite,
+            self.traits,
+            failures=self.failures,
+            seed=self.seed,
+            cross_fitted=self.cross_fitted,
+            resamplers=self._resamplers,
+            level=self.level,
+            threshold=self.threshold,
+        )
+
+    def at_level(self, level: float) -> View:
+        """The same votes with intervals of another level; what was computed of them is kept."""
+        other = copy.copy(self)
+        other.level = level
+        return other
 
     def resampler(self, units: int) -> Resampler:
         if units not in self._resamplers:
@@ -100,6 +134,16 @@ class View:
     @cached_property
     def outcome_labels(self) -> list[str | None]:
         return [result.outcome.label for result in self.results]
+
+    @cached_property
+    def label_codes(self) -> IntArray:
+        """(n,) the place of each outcome's label in LABEL_NAMES of its protocol; -1 where the judge only scores."""
+        protocol = PROTOCOLS[self.suite.protocol]
+        codes = []
+        for result, instance in zip(self.results, self.instances, strict=True):
+            names = (*protocol.gold_labels([idea.id for idea in instance.ideas]), *_OTHER_LABELS)
+            codes.append(-1 if result.outcome.label is None else names.index(result.outcome.label))
+        return np.array(codes, dtype=np.int64)
 
     @cached_property
     def failed(self) -> BoolArray:
@@ -143,14 +187,19 @@ class View:
     def orders(self) -> tuple[str | None, ...]:
         return tuple(dict.fromkeys(vote.order for result in self.results for vote in result.outcome.votes))
 
-    @cached_property
+    @property
     def counts(self) -> IntArray:
         """(n, orders, 3): valid votes for the first label, for the second, declared ties.
 
         The labels are novel / not novel, or the instance's two ideas in the suite's own order (so in order ``ab`` the first
         label is also the first shown).
         """
-        counts = np.zeros((len(self), max(1, len(self.orders)), 3), dtype=np.int64)
+        return self.tallies[:, :, :3]
+
+    @cached_property
+    def tallies(self) -> IntArray:
+        """(n, orders, 5): the ``counts``, then abstentions and failed calls. A score alone is in none of them."""
+        tallies = np.zeros((len(self), max(1, len(self.orders)), 5), dtype=np.int64)
         protocol = PROTOCOLS[self.suite.protocol]
         place = {order: index for index, order in enumerate(self.orders)}
         for row, (result, instance) in enumerate(zip(self.results, self.instances, strict=True)):
@@ -160,8 +209,10 @@ class View:
             columns[TIE] = 2
             for vote in result.outcome.votes:
                 if vote.label is not None:
-                    counts[row, place[vote.order], columns[vote.label]] += 1
-        return counts
+                    tallies[row, place[vote.order], columns[vote.label]] += 1
+                elif vote.abstained or vote.status != OK:
+                    tallies[row, place[vote.order], 3 if vote.abstained else 4] += 1
+        return tallies
 
     @cached_property
     def any_failed_vote(self) -> BoolArray:
@@ -223,6 +274,6 @@ def label_by_cross_validation(
     for result, novel, use in zip(view.results, said, usable, strict=True):
         use = use and result.outcome.label is None
         label = (NOVEL if novel else NOT_NOVEL) if use else result.outcome.label
-        outcome = replace(result.outcome, label=label, result=result_of(label, result.outcome.gold))
-        labelled.append(replace(result, outcome=outcome))
+        outcome = result.outcome._replace(label=label, result=result_of(label, result.outcome.gold))
+        labelled.append(result._replace(outcome=outcome))
     return labelled

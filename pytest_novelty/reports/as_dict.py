@@ -13,6 +13,7 @@ from pytest_novelty.errors import SettingsError
 from pytest_novelty.metrics.view import Estimate
 
 if TYPE_CHECKING:
+    from pytest_novelty.measuring import VariantResult
     from pytest_novelty.metrics.comparison import Comparison
     from pytest_novelty.results import Report
 
@@ -36,6 +37,7 @@ def report_to_dict(report: Report) -> dict[str, Any]:
                 "strict": settings.strict,
                 "sample": settings.sample,
                 "threshold": settings.threshold,
+                "reference": settings.reference,
                 "budget_usd": settings.budget_usd,
                 "offline": settings.offline,
                 "refresh": settings.refresh,
@@ -60,6 +62,7 @@ def report_to_dict(report: Report) -> dict[str, Any]:
                     "variants": [variant.name for variant in planned.variants],
                     "instances": len(planned.suite.instances),
                     "planned": len(planned.instances),
+                    "blocklist": dict(planned.suite.blocklist),
                 }
                 for planned in plan.suites.values()
             ],
@@ -75,11 +78,13 @@ def report_to_dict(report: Report) -> dict[str, Any]:
                 "protocol": row.protocol,
                 "variant": row.variant,
                 "stratum": row.stratum,
+                "reference": None if row.reference is None else asdict(row.reference),
                 "metric": row.metric,
                 **_estimate(row.estimate),
             }
             for row in report.metrics
         ],
+        "variants": [_variant(item) for item in report.variants],
         "comparisons": [_comparison(item) for item in report.comparisons],
         "gates": [
             {
@@ -132,6 +137,33 @@ def _estimate(estimate: Estimate) -> dict[str, Any]:
         "n": estimate.n,
         "method": estimate.method,
         "note": estimate.note,
+    }
+
+
+def _variant(item: VariantResult) -> dict[str, Any]:
+    return {
+        "judge": item.judge,
+        "suite": item.suite,
+        "variant": item.variant,
+        "changed": list(item.changed),
+        "n": item.n,
+        "cause": item.cause,
+        "attribution": item.sentence,
+        "moved": {"p": item.moved_p, "p_holm": item.moved_p_holm, "method": item.method},
+        "order_p_holm": item.order_p_holm,
+        "together_p_holm": item.together_p,
+        "detectable_vote_shift": item.seen,
+        "transitions": {before: dict(row) for before, row in item.transitions.items()},
+        "changes": [
+            {
+                "metric": change.metric,
+                **_estimate(change.estimate),
+                "p": change.p,
+                "p_holm": change.p_holm,
+                "starred": change.starred,
+            }
+            for change in item.changes
+        ],
     }
 
 

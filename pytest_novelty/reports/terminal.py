@@ -6,12 +6,13 @@ import io
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Final
 
-from pytest_novelty.gates import FAIL, INCONCLUSIVE, NOT_ENFORCED, PASS, GateResult
+from pytest_novelty.deciding import INCONCLUSIVE, NOT_ENFORCED
 from pytest_novelty.headline import headline_sentences
 from pytest_novelty.metrics.catalogue import CATALOGUE
 from pytest_novelty.model import CORRECT, REFERENCE, UNLABELLED, WRONG
 from pytest_novelty.outcomes import CaseResult
 from pytest_novelty.plan import SuitePlan
+from pytest_novelty.reports.tables import gate_cells, new_table, styled
 from pytest_novelty.reports.text import (
     clean,
     name_label,
@@ -21,6 +22,7 @@ from pytest_novelty.reports.text import (
     show_usd,
     show_value,
 )
+from pytest_novelty.reports.variants import variant_lines
 
 if TYPE_CHECKING:
     from pytest_novelty.results import Report
@@ -31,12 +33,6 @@ _NOTED: Final = ("tie_rate", "invalid_rate", "reliability", "score_levels")
 """Metrics whose note is shown although no gate rests on them."""
 _WIDE: Final = 100
 """Columns from which the table has room for what the metrics mean beside their names."""
-_DECISIONS: Final = {
-    PASS: ("passes", "green"),
-    FAIL: ("FAILS", "bold red"),
-    INCONCLUSIVE: ("undecided", "yellow"),
-    NOT_ENFORCED: ("not enforced", "dim"),
-}
 
 
 def render(report: Report, *, width: int = 100, colour: bool = False) -> str:
@@ -53,41 +49,19 @@ def render(report: Report, *, width: int = 100, colour: bool = False) -> str:
         legacy_windows=False,
     )
     for sentence in headline_sentences(report):
-        console.print(_styled(clean(sentence), "bold"))
+        console.print(styled(clean(sentence), "bold"))
     for planned in report.plan.suites.values():
         for judge in report.plan.judges:
+            ran = {row.variant for row in report.metrics if (row.judge, row.suite) == (judge.name, planned.suite.name)}
             for variant in planned.variants:
-                if any(
-                    (row.judge, row.suite, row.variant) == (judge.name, planned.suite.name, variant.name)
-                    for row in report.metrics
-                ):
+                if variant.name in ran and (variant.name == REFERENCE or REFERENCE not in ran):
                     console.print()
                     console.print(_table(report, planned, judge.name, variant.name, width, colour))
+            for printable in variant_lines(report, planned, judge.name, colour):
+                console.print(printable)
     for printable in (*_comparisons(report, colour), *_verdicts(report), *_worst(report), *_closing(report)):
         console.print(printable)
     return stream.getvalue().rstrip("\n")
-
-
-def _styled(text: str, style: str = "") -> Any:
-    from rich.text import Text
-
-    return Text(text, style=style)
-
-
-def _new_table(title: str, columns: list[tuple[str, str]], colour: bool) -> Any:
-    from rich import box
-    from rich.table import Table
-
-    table = Table(
-        title=_styled(title, "bold"),
-        title_justify="left",
-        box=box.SIMPLE_HEAD if colour else None,
-        pad_edge=False,
-        padding=(0, 2, 0, 0),
-    )
-    for name, justify in columns:
-        table.add_column(name, justify=justify)  # type: ignore[arg-type]
-    return table
 
 
 def _table(report: Report, planned: SuitePlan, judge: str, variant: str, width: int, colour: bool) -> Any:
@@ -106,11 +80,15 @@ def _table(report: Report, planned: SuitePlan, judge: str, variant: str, width: 
         ("gate", "left"),
         ("", "left"),
     ]
-    table = _new_table(f"{judge} on {place}", columns, colour)
+    table = new_table(f"{judge} on {place}", columns, colour)
     gates = [
         gate for gate in report.gates if (gate.judge, gate.suite, gate.gate.variant) == (judge, suite.name, variant)
     ]
-    rows = [row for row in report.metrics if (row.judge, row.suite, row.variant) == (judge, suite.name, variant)]
+    rows = [
+        row
+        for row in report.metrics
+        if (row.judge, row.suite, row.variant, row.reference) == (judge, suite.name, variant, None)
+    ]
     for row in rows:
         own = [
             g
@@ -121,27 +99,19 @@ def _table(report: Report, planned: SuitePlan, judge: str, variant: str, width: 
             continue
         name = CATALOGUE[row.metric].title
         cells = [
-            *([_styled(name)] if named else []),
-            _styled(row.metric + (f" ({row.stratum})" if row.stratum else "")),
-            _styled(show_value(row.metric, row.estimate.value)),
-            _styled(show_interval(row.metric, row.estimate)),
-            _styled(str(row.estimate.n)),
+            *([styled(name)] if named else []),
+            styled(row.metric + (f" ({row.stratum})" if row.stratum else "")),
+            styled(show_value(row.metric, row.estimate.value)),
+            styled(show_interval(row.metric, row.estimate)),
+            styled(str(row.estimate.n)),
         ]
         first = own[0] if own else None
-        table.add_row(*cells, *_gate_cells(first))
+        table.add_row(*cells, *gate_cells(first))
         for more in own[1:]:
-            table.add_row(*[""] * len(cells), *_gate_cells(more))
+            table.add_row(*[""] * len(cells), *gate_cells(more))
         if row.estimate.note and (row.estimate.value is None or own or row.metric in _NOTED):
-            notes.append(_styled(f"  {row.metric}: {clean(row.estimate.note, 200)}", "dim"))
+            notes.append(styled(f"  {row.metric}: {clean(row.estimate.note, 200)}", "dim"))
     return Group(table, *notes)
-
-
-def _gate_cells(gate: GateResult | None) -> tuple[Any, Any]:
-    if gate is None:
-        return "", ""
-    word, style = _DECISIONS[gate.decision]
-    wanted = f"{'|x| ' if gate.gate.absolute else ''}{gate.gate.op} {gate.gate.threshold:g}"
-    return _styled(wanted), _styled(word, style)
 
 
 def _comparisons(report: Report, colour: bool) -> Iterator[Any]:
@@ -157,7 +127,7 @@ def _comparisons(report: Report, colour: bool) -> Iterator[Any]:
         ("n", "right"),
     ]
     suites = sorted({item.suite for item in report.comparisons})
-    table = _new_table(
+    table = new_table(
         "Judges compared on the same instances (points, 95 % interval; * Holm-adjusted p <= .05)", columns, colour
     )
     for item in report.comparisons:
@@ -165,11 +135,11 @@ def _comparisons(report: Report, colour: bool) -> Iterator[Any]:
         place += "" if item.variant == REFERENCE else f" [{item.variant}]"
         more = f"; about {item.needed} instances would decide" if item.needed else ""
         table.add_row(
-            _styled(f"{item.first} - {item.second}{place}"),
-            _styled(_points(item.accuracy_difference, signed=True) + ("*" if item.starred else more)),
+            styled(f"{item.first} - {item.second}{place}"),
+            styled(_points(item.accuracy_difference, signed=True) + ("*" if item.starred else more)),
             "" if item.p_holm is None else f"{item.p_holm:.3g}",
-            _styled(_points(item.flip_rate)),
-            _styled(_points(item.vote_shift)),
+            styled(_points(item.flip_rate)),
+            styled(_points(item.vote_shift)),
             str(item.n),
         )
     yield table
@@ -194,7 +164,7 @@ def _verdicts(report: Report) -> Iterator[Any]:
         if not own:
             continue
         yield ""
-        yield _styled(f"Verdicts on {planned.suite.name}", "bold")
+        yield styled(f"Verdicts on {planned.suite.name}", "bold")
         for result in own[:_LISTED]:
             instance = planned.by_id[result.instance]
             votes = ", ".join(
@@ -206,9 +176,9 @@ def _verdicts(report: Report) -> Iterator[Any]:
             votes = ", ".join(part for part in (votes, score) if part)
             judge = f"{result.judge}: " if len(report.plan.judges) > 1 else ""
             verdict = f"{judge}{name_label(instance, result.outcome.label)} ({votes})"
-            yield _styled(f"  {result.instance}  {verdict}  {short_title(instance.ideas[0])}")
+            yield styled(f"  {result.instance}  {verdict}  {short_title(instance.ideas[0])}")
         if len(own) > _LISTED:
-            yield _styled(
+            yield styled(
                 f"  ... and {len(own) - _LISTED} more (all are in the report: --novelty-report out.json)", "dim"
             )
 
@@ -235,7 +205,7 @@ def _worst(report: Report) -> Iterator[Any]:
         return
     candidates.sort(key=lambda r: (r.outcome.result != WRONG, -_decidedness(r), r.label))
     yield ""
-    yield _styled(
+    yield styled(
         f"Worst of {plural(len(candidates), 'outcome')} that {'is' if len(candidates) == 1 else 'are'} not right",
         "bold",
     )
@@ -244,11 +214,11 @@ def _worst(report: Report) -> Iterator[Any]:
         instance = planned.by_id[result.instance]
         said, gold = name_label(instance, result.outcome.label), name_label(instance, result.outcome.gold)
         subject = "" if len(instance.ideas) > 1 else f'"{short_title(instance.ideas[0])}": '
-        yield _styled(
+        yield styled(
             f"  {result.suite} {result.instance}: {subject}{result.judge} says {said} ({_tally(result)}), gold is {gold}"
         )
         if result.outcome.reason:
-            yield _styled(f"    {clean(result.outcome.reason, 220)}", "dim")
+            yield styled(f"    {clean(result.outcome.reason, 220)}", "dim")
 
 
 def _tally(result: CaseResult) -> str:
@@ -266,29 +236,33 @@ def _closing(report: Report) -> Iterator[Any]:
     idle = [gate for gate in report.gates if gate.decision == NOT_ENFORCED]
     if idle:
         why = clean(idle[0].message.partition("; ")[0].removeprefix("not enforced: "), 160)
-        yield _styled(f"Gates: {len(idle)} of {len(report.gates)} are not enforced: {why}.")
+        yield styled(f"Gates: {len(idle)} of {len(report.gates)} are not enforced: {why}.")
     for finding in report.findings:
-        yield _styled(f"Finding: {clean(finding)}", "yellow")
+        yield styled(f"Finding: {clean(finding)}", "yellow")
     for note in report.notes:
-        yield _styled(f"Note: {clean(note)}")
+        yield styled(f"Note: {clean(note)}")
     calls = report.calls
     spent = f"cost {show_usd(calls.cost_usd)}" + (
-        f" ({calls.unpriced} calls without a price)" if calls.unpriced else ""
+        f" ({calls.unpriced} calls of unknown cost)" if calls.unpriced else ""
     )
     speed = (
         f", median {calls.latency_s['p50']:.2g} s, p99 {calls.latency_s['p99']:.2g} s"
         if calls.latency_s.get("max", 0) > 0
         else ""
     )
-    tokens = (
-        f", {calls.tokens_in:,} tokens in and {calls.tokens_out:,} out" if calls.tokens_in or calls.tokens_out else ""
-    )
-    yield _styled(
-        f"Calls: {calls.made:,} made, {calls.reused:,} reused, {calls.failed:,} without a valid verdict; {spent}{tokens}{speed}."
+    tokens = ""
+    if calls.tokens_in or calls.tokens_out:
+        cached = f" ({calls.tokens_cached:,} of them cached)" if calls.tokens_cached else ""
+        reasoned = f" ({calls.tokens_reasoning:,} of them reasoning)" if calls.tokens_reasoning else ""
+        tokens = f", {calls.tokens_in:,} tokens in{cached} and {calls.tokens_out:,} out{reasoned}"
+    retried = f", {plural(calls.retried, 'retry', 'retries')}" if calls.retried else ""
+    yield styled(
+        f"Calls: {calls.made:,} made, {calls.reused:,} reused, {calls.failed:,} without a valid verdict{retried}; "
+        f"{spent}{tokens}{speed}."
     )
     steps = list(_next_steps(report))
     for index, step in enumerate(steps):
-        yield _styled(("Next: " if index == 0 else "      ") + step)
+        yield styled(("Next: " if index == 0 else "      ") + step)
 
 
 def _next_steps(report: Report) -> Iterator[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pytest_novelty.headline import percent
-from pytest_novelty.metrics.catalogue import CATALOGUE, QUANTITY, SIGNED
+from pytest_novelty.metrics.catalogue import METRICS, QUANTITY, ROOT, SCORE, SIGNED
 from pytest_novelty.metrics.view import Estimate
 from pytest_novelty.model import Idea, Instance
 
@@ -12,11 +12,15 @@ def show_value(metric: str, value: float | None) -> str:
     """Shares as percentages, signed metrics with their sign, quantities as they are."""
     if value is None:
         return "undefined"
-    kind = CATALOGUE[metric].kind
+    kind = METRICS[metric].kind
     if metric == "cost_usd":
         return show_usd(value)
     if kind == QUANTITY:
         return f"{value:g}"
+    if kind == SCORE:
+        return f"{value:.2g}"
+    if kind == ROOT:
+        return f"{100 * value:.0f} points"
     if kind == SIGNED:
         return f"{value:+.2f}" if abs(value) >= 0.005 else "0.00"
     if metric in ("auroc", "reliability", "macro_f1", "f1_novel", "f1_not_novel"):
@@ -27,12 +31,14 @@ def show_value(metric: str, value: float | None) -> str:
 def show_interval(metric: str, estimate: Estimate) -> str:
     if estimate.low is None or estimate.high is None or estimate.low == estimate.high:
         return ""
-    low, high = (show_value(metric, bound).removesuffix(" %") for bound in (estimate.low, estimate.high))
+    low, high = (
+        show_value(metric, bound).removesuffix(" %").removesuffix(" points") for bound in (estimate.low, estimate.high)
+    )
     return f"[{low}, {high}]"
 
 
-def plural(count: int, noun: str) -> str:
-    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
+def plural(count: int, noun: str, many: str = "") -> str:
+    return f"{count:,} {noun}" if count == 1 else f"{count:,} {many or f'{noun}s'}"
 
 
 def clean(text: str, limit: int = 10_000) -> str:

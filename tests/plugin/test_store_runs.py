@@ -265,7 +265,7 @@ def test_a_store_that_breaks_in_the_middle(tmp_path: Path) -> None:
 
 def test_ctrl_c(lab: Lab, dist: str) -> None:
     lab.judges(_SLOW_JUDGE)
-    lab.suite(n=120, votes=1, gates=["accuracy@point>=0.99"])
+    lab.suite(n=400, votes=1, gates=["accuracy@point>=0.99"])
     process = lab.start("--novelty-concurrency=4", *dist.split())
     lab.wait_for_calls(25, process)
     ran = lab.signal(process, signal.SIGINT)
@@ -283,7 +283,7 @@ def test_ctrl_c(lab: Lab, dist: str) -> None:
     assert ran.ret == 0
     asked = {(instance, sample) for _, instance, _, _, sample in ran.calls}
     assert not asked & set(stored)
-    assert len(asked) == len(ran.calls) == 120 - len(stored)
+    assert len(asked) == len(ran.calls) == 400 - len(stored)
 
 
 def test_kill_9_and_resume(lab: Lab, dist: str) -> None:

@@ -162,11 +162,11 @@ def test_what_traces_and_prices_leave_out_is_said(planted: Callable[[str], View]
 )
 def test_an_unknown_price_is_not_nothing(usage: Usage, note: str, planted: Callable[[str], View]) -> None:
     view = planted("pairwise")
-    dear = View([replace(r, usage=usage, trace=Trace()) for r in view.results], view.suite, view.traits)
+    dear = View([r._replace(usage=usage, trace=Trace()) for r in view.results], view.suite, view.traits)
     assert (get_metric("cost_usd").compute(dear).value, get_metric("cost_usd").compute(dear).note) == (None, note)
     overlap = get_metric("retrieval_overlap").compute(dear)
     assert (overlap.value, overlap.note) == (None, "no answer lists what was retrieved")
-    every = View([replace(r, trace=Trace(leaked=False)) for r in view.results], view.suite, view.traits)
+    every = View([r._replace(trace=Trace(leaked=False)) for r in view.results], view.suite, view.traits)
     assert get_metric("leak_rate").compute(every).note == ""
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -150,7 +149,7 @@ def test_label_and_score_are_told_each_with_the_variant(view_of: ViewOf) -> None
 def test_hardly_a_valid_verdict(ballots: list[str], kinds: dict[str, int], found: str, view_of: ViewOf) -> None:
     """``kinds``: of the failures of each instance."""
     view = view_of(ballots)
-    failed = View([replace(result, kinds=kinds) for result in view.results], view.suite, view.traits)
+    failed = View([result._replace(kinds=kinds) for result in view.results], view.suite, view.traits)
     for variant, place in (("reference", "judge on made"), ("P4", "judge on made, variant P4")):
         expected = [f"{place} gave hardly a valid verdict: {found}"] if found else []
         assert find_unanswered({("made", variant, "judge"): failed}) == expected

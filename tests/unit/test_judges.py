@@ -250,11 +250,10 @@ def test_slugs(name: str, slug: str) -> None:
 RECORD = Record("k", "orig", "7", "made", "reference", "i1", "ab", 0, 1, "ok", "", "", '{"winner": "A"}', "x")
 RECORDED = {
     "an answer": RECORD,
-    "a text": replace(RECORD, sample=1, raw=json.dumps('so: {"winner": "B"}')),
-    "unparsed": replace(RECORD, sample=2, status="unparsed", kind="not JSON", raw='"no idea"', label=None),
-    "an error": replace(RECORD, order="ba", status="error", kind="judge raised", message="401", raw="", label=None),
-    "undeclared tie": replace(
-        RECORD,
+    "a text": RECORD._replace(sample=1, raw=json.dumps('so: {"winner": "B"}')),
+    "unparsed": RECORD._replace(sample=2, status="unparsed", kind="not JSON", raw='"no idea"', label=None),
+    "an error": RECORD._replace(order="ba", status="error", kind="judge raised", message="401", raw="", label=None),
+    "undeclared tie": RECORD._replace(
         order="ba",
         sample=1,
         status="schema violation",
@@ -262,7 +261,7 @@ RECORDED = {
         raw='{"winner": "tie"}',
         label=None,
     ),
-    "a declared tie": replace(RECORD, order="ba", sample=2, raw='{"winner": "tie"}', label=TIE),
+    "a declared tie": RECORD._replace(order="ba", sample=2, raw='{"winner": "tie"}', label=TIE),
 }
 
 
@@ -318,14 +317,14 @@ def test_a_replay_says_what_it_lacks(tmp_path: Path, make_suite: Any, make_case:
     ("rows", "line", "told"),
     [
         ([RECORD, RECORD], 2, "two answers"),
-        ([RECORD, replace(RECORD, judge="other", sample=1)], None, "orig 7, other 7"),
-        ([RECORD, replace(RECORD, judge_version="8", sample=1)], None, "orig 7, orig 8"),
+        ([RECORD, RECORD._replace(judge="other", sample=1)], None, "orig 7, other 7"),
+        ([RECORD, RECORD._replace(judge_version="8", sample=1)], None, "orig 7, orig 8"),
         ([], None, "nobody"),
         ([RECORD, "{"], 2, "not JSON"),
         ([RECORD, {**record_to_dict(RECORD), "status": "fine"}], 2, "status"),
         ([RECORD, {**record_to_dict(RECORD), "lable": "x"}], 2, "did you mean 'label'"),
         ([{"judge": "orig"}], 1, "'judge_version'.* missing"),
-        ([replace(RECORD, raw="{")], 1, "raw"),
+        ([RECORD._replace(raw="{")], 1, "raw"),
     ],
 )
 def test_files_that_cannot_be_replayed(rows: list[Any], line: int | None, told: str, tmp_path: Path) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -73,7 +72,7 @@ def test_the_wire_brings_back_what_was_sent(
         suite.name,
         "reference",
         instance.id,
-        replace(outcome, reason=data.draw(hostile)),
+        outcome._replace(reason=data.draw(hostile)),
         data.draw(usages),
         data.draw(traces),
         data.draw(st.dictionaries(st.sampled_from(["not JSON", "empty"]), counts, max_size=2)),
@@ -97,7 +96,7 @@ def test_a_hundred_votes_per_order_fit(protocol: str, reason: str, make_suite: A
     usage = Usage(
         200, 0, 999, 0.1 + 0.2, 200, 10**7, 10**7, (119_999,) * 200, ("a-model-of-2026-01-01", "another-model")
     )
-    sent = CaseResult("j" * 60, suite.name, "v" * 40, instance.id, replace(outcome, reason=reason), usage)
+    sent = CaseResult("j" * 60, suite.name, "v" * 40, instance.id, outcome._replace(reason=reason), usage)
     text = to_wire(sent, suite, instance)
     assert len(text) <= MAX_WIRE_BYTES
     found = from_wire(json.loads(text), suite, instance)
@@ -144,9 +143,8 @@ def test_mean_scores_become_labels_where_there_is_a_threshold(
 
 
 def record(**changes: Any) -> Record:
-    return replace(
-        Record("k", "judge", "1", "made", "reference", "i1", None, 0, 1, "ok", "", "", "{}", "novel"), **changes
-    )
+    made = Record("k", "judge", "1", "made", "reference", "i1", None, 0, 1, "ok", "", "", "{}", "novel")
+    return made._replace(**changes)
 
 
 def result_of_records(

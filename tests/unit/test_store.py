@@ -9,7 +9,6 @@ import sqlite3
 import subprocess
 import sys
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from threading import Thread
 from typing import Any
@@ -24,8 +23,7 @@ from pytest_novelty.store import MemoryStore, SqliteStore, record_to_dict
 Change = Callable[[Path], None]
 
 BASE = Record("k", "judge", "1", "suite", "reference", "i1", "ab", 0, 1, "ok", "", "", '"{}"', "x")
-RICH = replace(
-    BASE,
+RICH = BASE._replace(
     key="rich",
     order=None,
     seed=2**32 - 1,
@@ -52,7 +50,7 @@ def store(request: pytest.FixtureRequest, tmp_path: Path) -> Any:
 
 
 @pytest.mark.parametrize(
-    "record", [BASE, RICH, replace(BASE, retrieved=()), replace(BASE, instance="\u00e9 \U0001f92f")]
+    "record", [BASE, RICH, BASE._replace(retrieved=()), BASE._replace(instance="\u00e9 \U0001f92f")]
 )
 def test_round_trip(record: Record, store: Any) -> None:
     store.put([record])
@@ -63,31 +61,31 @@ def test_round_trip(record: Record, store: Any) -> None:
 
 def test_an_answer_with_a_lone_surrogate_survives(store: Any) -> None:
     answer = 'a\ud800b\udfff\x00 {"novel": true}'
-    store.put([replace(BASE, raw=canonical_json(answer), reason="a\ud800", message="\udfff")])
+    store.put([BASE._replace(raw=canonical_json(answer), reason="a\ud800", message="\udfff")])
     found = store.get(["k"])["k"]
     assert json.loads(found.raw) == answer
     assert found.reason.startswith("a")
 
 
 def test_an_instance_id_with_a_lone_surrogate_is_found_again(store: Any) -> None:
-    store.put([replace(BASE, instance="\ud800")])
+    store.put([BASE._replace(instance="\ud800")])
     assert len(store.at_slot("judge", "suite", "\ud800")) == 1
 
 
 def test_a_key_that_exists_is_replaced(store: Any) -> None:
-    store.put([BASE, replace(BASE, label="y")])
-    store.put([replace(BASE, label="z")])
+    store.put([BASE, BASE._replace(label="y")])
+    store.put([BASE._replace(label="z")])
     assert [record.label for record in store.at_slot("judge", "suite", "i1")] == ["z"]
 
 
 def test_more_keys_than_one_query_holds(store: Any) -> None:
-    records = [replace(BASE, key=f"k{number:04}", sample=number) for number in range(1201)]
+    records = [BASE._replace(key=f"k{number:04}", sample=number) for number in range(1201)]
     store.put(records)
     assert store.get([record.key for record in records]) == {record.key: record for record in records}
 
 
 def test_slots_are_apart(store: Any) -> None:
-    others = [replace(BASE, key=f"{name}", **{name: "other"}) for name in ("judge", "suite", "instance")]
+    others = [BASE._replace(key=f"{name}", **{name: "other"}) for name in ("judge", "suite", "instance")]
     store.put([BASE, *others])
     assert store.at_slot("judge", "suite", "i1") == [BASE]
 
@@ -105,7 +103,7 @@ def test_records_outlive_the_connection_and_are_seen_by_others(tmp_path: Path) -
 
 
 def test_exports_of_equal_content_are_equal(tmp_path: Path) -> None:
-    records = [replace(BASE, key=str(n), instance=f"i{n % 3}", sample=n) for n in range(9)]
+    records = [BASE._replace(key=str(n), instance=f"i{n % 3}", sample=n) for n in range(9)]
     exports = []
     for name, rows in (("a", records), ("b", records[::-1])):
         made = SqliteStore(tmp_path / name)
@@ -118,7 +116,7 @@ def test_exports_of_equal_content_are_equal(tmp_path: Path) -> None:
 def test_threads_share_one_store(store: Any) -> None:
     def write(number: int) -> None:
         for sample in range(20):
-            store.put([replace(BASE, key=f"{number}-{sample}")])
+            store.put([BASE._replace(key=f"{number}-{sample}")])
 
     threads = [Thread(target=write, args=(number,)) for number in range(8)]
     for thread in threads:
@@ -143,7 +141,7 @@ print("ready", flush=True)
 sys.stdin.readline()
 store = SqliteStore(path)
 for number in range(25):
-    store.put([replace(BASE, key=f"{{name}}-{{number}}")])
+    store.put([BASE._replace(key=f"{{name}}-{{number}}")])
 print("done", flush=True)
 sys.stdin.readline()
 """
@@ -199,7 +197,7 @@ def test_what_was_committed_survives_kill_9(tmp_path: Path) -> None:
 
 def make_store(path: Path) -> None:
     store = SqliteStore(path)
-    store.put([replace(BASE, key=f"{number:06}", reason="r" * 200) for number in range(2000)])
+    store.put([BASE._replace(key=f"{number:06}", reason="r" * 200) for number in range(2000)])
     store.close()
 
 
@@ -263,7 +261,7 @@ def test_what_cannot_be_used_is_left_as_it_is(name: str, tmp_path: Path) -> None
     [
         lambda store: store.get([f"{number:06}" for number in range(2000)]),
         lambda store: list(store.records()),
-        lambda store: store.put([replace(BASE, key=f"{number:06}") for number in range(2000)]),
+        lambda store: store.put([BASE._replace(key=f"{number:06}") for number in range(2000)]),
     ],
     ids=["get", "records", "put"],
 )
@@ -305,7 +303,7 @@ def test_a_read_only_folder(tmp_path: Path) -> None:
 def test_a_failed_put_keeps_nothing(tmp_path: Path) -> None:
     store = SqliteStore(tmp_path / "s")
     with pytest.raises((StoreError, OverflowError)):
-        store.put([BASE, replace(RICH, tokens_in=2**70)])
+        store.put([BASE, RICH._replace(tokens_in=2**70)])
     assert store.get(["k", "rich"]) == {}
     store.put([BASE])
     assert store.get(["k"]) == {"k": BASE}

@@ -1,0 +1,165 @@
+"""What moves a verdict, in words that follow from the tests (STATISTICS.md 1).
+
+The variant moves it if the exchange test, Holm-adjusted over the variants of the judge on the suite, says so; it does so together
+with the order if the order's pull is another under the variant. A judge follows the position if the votes of the two orders are
+not exchangeable, under either wording. It is a coin if asked again it changes about half of its votes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from pytest_novelty.headline import percent
+from pytest_novelty.metrics.view import Estimate
+
+LEVEL: Final = 0.05
+
+VARIANT: Final = "variant"
+TOGETHER: Final = "order and variant"
+ORDER: Final = "order"
+COIN: Final = "coin"
+NOTHING: Final = "nothing found"
+SAME: Final = "same calls"
+UNKNOWN: Final = "cannot be told"
+
+CAUSES: Final = (VARIANT, TOGETHER, ORDER, COIN, NOTHING, SAME, UNKNOWN)
+
+_NOUNS: Final = {
+    "prompt": "wording",
+    "format": "rendering",
+    "related_work": "related work",
+    "effort": "effort",
+    "params": "parameters",
+    "granularity": "granularity",
+    "temperature": "temperature",
+    "votes": "number of votes",
+    "orders": "choice of orders",
+}
+_COIN_LOW: Final = 1 / 3
+"""A coin's votes differ in half of the pairs; the interval must reach that, and exclude a judge with a clear majority."""
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What the words follow from. Estimates are of one judge, variant and suite; p values are Holm-adjusted.
+
+    reference, variant: single-view estimates of both sides by metric; compared: those of the pair.
+    seen: the vote shift that would have been seen; None if none would. noise: the most verdicts that noise alone would change.
+    """
+
+    changed: Sequence[str]
+    n: int
+    reference: Mapping[str, Estimate]
+    variant: Mapping[str, Estimate]
+    compared: Mapping[str, Estimate]
+    same_calls: str = ""
+    moved_p: float | None = None
+    together_p: float | None = None
+    order_p: tuple[float | None, float | None] = (None, None)
+    seen: float | None = None
+    noise: float | None = None
+    by_scores: bool = False
+
+
+def name_change(changed: Sequence[str]) -> tuple[str, bool]:
+    """("the wording", False): what a variant changes, and whether it takes a verb in the plural."""
+    nouns = [_NOUNS.get(axis, axis) for axis in changed] or ["variant"]
+    plural = len(nouns) > 1 or nouns[0].endswith("s")
+    return f"the {' and the '.join(nouns)}", plural
+
+
+def attribute(facts: Facts) -> tuple[str, str]:
+    """(cause, sentence)."""
+    if facts.same_calls:
+        return SAME, f"{facts.same_calls}{_flips(facts)}"
+    if facts.moved_p is None:
+        note = next((e.note for e in facts.compared.values() if e.value is None and e.note), "no votes to compare")
+        return UNKNOWN, f"cannot be told from noise: {note}{_flips(facts)}"
+    if facts.moved_p <= LEVEL:
+        return _moved(facts)
+    if _is_significant(facts.order_p[0]) and _is_significant(facts.order_p[1]):
+        pull = facts.reference["excess_order_flip"].value or 0.0
+        return ORDER, f"it follows the position ({_points(pull**0.5)} beyond noise); {_nothing(facts)}"
+    if _is_coin(facts):
+        retest = facts.reference["retest_flip_rate"].value or 0.0
+        return COIN, f"it is a coin (asked again it changes {percent(retest)} % of its votes); {_nothing(facts)}"
+    return NOTHING, _nothing(facts)
+
+
+def _moved(facts: Facts) -> tuple[str, str]:
+    subject, plural = name_change(facts.changed)
+    several = f" ({len(facts.changed)} axes changed at once)" if len(facts.changed) > 1 else ""
+    if facts.by_scores:
+        parts = [
+            f"mean score {_signed(facts.compared.get('score_shift'))}",
+            f"{_number(facts.compared.get('score_rms_shift'))} RMS beyond noise",
+        ]
+        return VARIANT, f"{subject} {'move' if plural else 'moves'} its scores{several} ({', '.join(parts)})"
+    size = f"vote shift {_with_interval(facts.compared['vote_shift'])}"
+    if facts.noise is not None:
+        most = "at most " if facts.noise else ""
+        size += f", {most}{percent(facts.noise)} % would flip by its own noise"
+    if _is_significant(facts.together_p):
+        before, after = (side.get("position_bias") for side in (facts.reference, facts.variant))
+        lean = ""
+        if before is not None and after is not None and before.value is not None and after.value is not None:
+            lean = f"the lean to the idea shown first goes from {_lean(before.value)} to {_lean(after.value)} points, "
+        return TOGETHER, f"order and {subject.removeprefix('the ')} together{several}: {lean}{size}"
+    also = "; it also follows the position" if all(map(_is_significant, facts.order_p)) else ""
+    return VARIANT, f"{subject} {'move' if plural else 'moves'} it{several} ({size}){also}"
+
+
+def _nothing(facts: Facts) -> str:
+    text = f"no effect found in n = {facts.n}"
+    if facts.seen is not None:
+        text += f"; an effect above {_points(facts.seen)} would have been seen"
+    elif not facts.by_scores:
+        text += "; so few would not have shown any"
+    return text
+
+
+def _flips(facts: Facts) -> str:
+    flips = facts.compared.get("flip_rate")
+    return "" if flips is None or flips.value is None else f"; {percent(flips.value)} % of verdicts change"
+
+
+def _is_significant(p: float | None) -> bool:
+    return p is not None and p <= LEVEL
+
+
+def _is_coin(facts: Facts) -> bool:
+    sides = [side.get("retest_flip_rate") for side in (facts.reference, facts.variant)]
+    return all(
+        e is not None and e.low is not None and e.high is not None and e.low >= _COIN_LOW and e.high >= 0.5
+        for e in sides
+    )
+
+
+def _points(value: float) -> str:
+    points = round(100 * value)
+    return f"{points} point" if points == 1 else f"{points} points"
+
+
+def _lean(value: float) -> str:
+    return f"{100 * value:+.0f}"
+
+
+def _with_interval(estimate: Estimate) -> str:
+    text = _points(estimate.value or 0.0)
+    if estimate.low is None or estimate.high is None:
+        return text
+    return f"{text} [{100 * estimate.low:.0f}, {100 * estimate.high:.0f}]"
+
+
+def _signed(estimate: Estimate | None) -> str:
+    if estimate is None or estimate.value is None:
+        return "unknown"
+    if estimate.low is None or estimate.high is None:
+        return f"{estimate.value:+.2g}"
+    return f"{estimate.value:+.2g} [{estimate.low:+.2g}, {estimate.high:+.2g}]"
+
+
+def _number(estimate: Estimate | None) -> str:
+    return "unknown" if estimate is None or estimate.value is None else f"{estimate.value:.2g}"

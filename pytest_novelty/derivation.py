@@ -1,0 +1,94 @@
+"""Variants that need no calls: those that only take fewer votes, computed from the reference's, and those that change nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from pytest_novelty.calls import CallPlanner, Case
+from pytest_novelty.errors import NoveltyError
+from pytest_novelty.judges.base import Judge
+from pytest_novelty.model import OK, REFERENCE, Request, Variant
+from pytest_novelty.outcomes import CaseResult, make_outcome
+from pytest_novelty.plan import Plan, SuitePlan
+
+FEWER_VOTES = "same calls: fewer of the reference's votes"
+SAME_REQUESTS = "same calls: the variant shows the judge the very same requests"
+
+
+def derive_results(plan: Plan, planned: SuitePlan, results: Iterable[CaseResult]) -> list[CaseResult]:
+    """The results of the suite's derived variants, from those of the reference: the first votes of each order.
+
+    A variant that has results of its own is not derived again. What the calls took is counted once, with the reference.
+    """
+    own = list(results)
+    present = {(result.judge, result.variant) for result in own}
+    reference = _reference(planned)
+    found = []
+    for variant in planned.variants:
+        if not variant.is_derived(reference):
+            continue
+        for judge in plan.judges:
+            if (judge.name, variant.name) in present:
+                continue
+            found += [
+                _derive(plan, planned, judge, variant, result)
+                for result in own
+                if (result.judge, result.variant) == (judge.name, REFERENCE)
+            ]
+    return found
+
+
+def _derive(plan: Plan, planned: SuitePlan, judge: Judge, variant: Variant, result: CaseResult) -> CaseResult:
+    instance = planned.by_id[result.instance]
+    votes = tuple(vote for vote in result.outcome.votes if vote.sample < variant.axes.votes)
+    orders = tuple(dict.fromkeys(vote.order for vote in result.outcome.votes))
+    outcome = make_outcome(planned.suite, instance, votes, orders, judge.traits, plan.settings.fixed_threshold)
+    kinds: dict[str, int] = {}
+    for vote in votes:
+        if vote.status != OK:
+            kinds[vote.status] = kinds.get(vote.status, 0) + 1  # the finer kind does not travel with a vote
+    return CaseResult(judge.name, planned.suite.name, variant.name, instance.id, outcome, kinds=kinds)
+
+
+def same_calls(plan: Plan, planned: SuitePlan, judge: Judge, variant: Variant) -> str:
+    """Why the variant's answers say nothing that the reference's do not; empty if they do.
+
+    Requests are compared as the judge sees them, seeds apart, until one differs.
+    """
+    reference = _reference(planned)
+    if variant.is_derived(reference):
+        return FEWER_VOTES
+    planner = CallPlanner(plan.prompts, plan.settings.seed)
+    try:
+        for instance in planned.instances:
+            shown = [
+                [_shown(call.request) for call in planner.plan(Case(judge, planned.suite, _once(each), instance))]
+                for each in (reference, variant)
+            ]
+            if shown[0] != shown[1]:
+                return ""
+    except NoveltyError:  # a prompt that does not render: its cases have said so
+        return ""
+    return SAME_REQUESTS
+
+
+def _reference(planned: SuitePlan) -> Variant:
+    return next(variant for variant in planned.variants if variant.name == REFERENCE)
+
+
+def _once(variant: Variant) -> Variant:
+    return replace(variant, axes=replace(variant.axes, votes=1))
+
+
+def _shown(request: Request) -> tuple[object, ...]:
+    return (
+        request.order,
+        request.ideas,
+        request.as_of,
+        request.messages,
+        request.schema,
+        request.params,
+        request.effort,
+        request.temperature,
+    )

@@ -1,0 +1,98 @@
+"""The gates of a run: which estimate each rests on, and whether it may be held against the judge."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from pytest_novelty.deciding import NOT_ENFORCED, GateResult, Price, judge_gate
+from pytest_novelty.gates import Gate
+from pytest_novelty.measuring import Key, MetricRow, row_of
+from pytest_novelty.metrics.catalogue import PairMetric
+from pytest_novelty.metrics.view import View
+from pytest_novelty.model import REFERENCE
+from pytest_novelty.outcomes import CaseResult
+from pytest_novelty.plan import Plan, SuitePlan
+
+
+def decide_gates(
+    plan: Plan, planned: SuitePlan, views: Mapping[Key, View], rows: Sequence[MetricRow], unenforced: str
+) -> list[GateResult]:
+    """The gates of every judge that ran on the suite. None at all if no case of the suite ran."""
+    found = []
+    for judge in plan.judges:
+        if not any(name == judge.name for _, name in views):
+            continue
+        price = _price(plan, planned, judge.name, views)
+        for gate in planned.gates:
+            row = row_of(gate, judge.name, rows)
+            if row is None:
+                why = _why_not_run(plan, planned, gate, judge.name)
+                found.append(GateResult(judge.name, planned.suite.name, gate, NOT_ENFORCED, f"{gate.text}: {why}"))
+                continue
+            result = judge_gate(
+                gate, row.estimate, judge.name, planned.suite.name, by_point=plan.settings.by_point, price=price
+            )
+            ran = min(len(views[key]) for key in _needed(gate, judge.name, views))
+            if ran < len(planned.instances):
+                why = f"not enforced: {ran} of {len(planned.instances)} instances ran"
+                why = f"{why} ({unenforced})" if unenforced else why
+                result = GateResult(
+                    result.judge, result.suite, gate, NOT_ENFORCED, f"{why}; {result.message}",
+                    result.value, result.low, result.high, result.n,
+                )  # fmt: skip
+            elif gate.over and (left_out := _skipped(plan, planned, judge.name)):
+                result = GateResult(
+                    result.judge, result.suite, gate, result.decision, f"{result.message}; {left_out}",
+                    result.value, result.low, result.high, result.n,
+                )  # fmt: skip
+            found.append(result)
+    return found
+
+
+def _needed(gate: Gate, judge: str, views: Mapping[Key, View]) -> list[Key]:
+    """The views that a gate rests on."""
+    own = [key for key in views if key[1] == judge]
+    if gate.over:
+        return own
+    names = {gate.variant, REFERENCE} if isinstance(gate.entry, PairMetric) else {gate.variant}
+    return [key for key in own if key[0] in names]
+
+
+def _why_not_run(plan: Plan, planned: SuitePlan, gate: Gate, judge: str) -> str:
+    skipped = _skipped(plan, planned, judge)
+    if gate.over:
+        return skipped or "no variant was run: add --novelty-variant=all"
+    if reason := plan.skipped.get((judge, planned.suite.name, gate.variant)):
+        return f"the variant {gate.variant} is skipped: {judge} {reason}"
+    if gate.variant not in {variant.name for variant in planned.variants}:
+        return f"the variant {gate.variant} was not run"
+    return "no instance of it ran"
+
+
+def _skipped(plan: Plan, planned: SuitePlan, judge: str) -> str:
+    """The variants that a judge was not asked under, with the reasons: they count for nothing."""
+    reasons: dict[str, list[str]] = {}
+    for (name, suite, variant), reason in sorted(plan.skipped.items()):
+        if (name, suite) == (judge, planned.suite.name) and variant:
+            reasons.setdefault(reason, []).append(variant)
+    return "; ".join(f"without {', '.join(names)} ({reason})" for reason, names in reasons.items())
+
+
+def _price(plan: Plan, planned: SuitePlan, judge: str, views: Mapping[Key, View]) -> Price:
+    """What one more instance costs the judge, over the variants that it is run with: declared, else measured in this run."""
+    bound = next(item for item in plan.judges if item.name == judge)
+    results = [result for (_, name), view in views.items() if name == judge for result in view.results]
+    instances = max(len(view) for (_, name), view in views.items() if name == judge)
+    calls = sum(result.usage.made + result.usage.reused for result in results) / instances
+    if bound.traits.cost_usd_per_call is not None:
+        return Price(bound.traits.cost_usd_per_call * calls, "as declared")
+    made, unpriced, cost = _measured(results)
+    if not made or unpriced:
+        return Price(None)
+    return Price(cost / made * calls, "as measured")
+
+
+def _measured(results: Iterable[CaseResult]) -> tuple[int, int, float]:
+    """(calls made, those without a price, what the others cost)."""
+    uses = [result.usage for result in results]
+    return sum(u.made for u in uses), sum(u.unpriced for u in uses), sum(u.cost_usd for u in uses)

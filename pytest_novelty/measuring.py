@@ -1,0 +1,253 @@
+"""All estimates of a suite: each judge under each variant, each variant against the reference, each judge against another."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from pytest_novelty.attribution import LEVEL, TOGETHER, VARIANT, Facts, attribute
+from pytest_novelty.gates import MAX, Gate
+from pytest_novelty.metrics.catalogue import FAMILIES, PAIRED, Entry, Metric, PairMetric, metrics_for, pair_metrics_for
+from pytest_novelty.metrics.causes import Causes, find_causes, order_p
+from pytest_novelty.metrics.deferred import Computed, settle
+from pytest_novelty.metrics.differences import Change, adjusted, changes
+from pytest_novelty.metrics.families import Member, over_variants
+from pytest_novelty.metrics.pairing import Pair
+from pytest_novelty.metrics.permutation import holm
+from pytest_novelty.metrics.power import detectable_shift
+from pytest_novelty.metrics.variants import most_by_noise, transitions
+from pytest_novelty.metrics.view import Estimate, View
+from pytest_novelty.model import REFERENCE
+from pytest_novelty.plan import SuitePlan
+
+Key = tuple[str, str]
+"""(variant, judge)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """What the other side of a comparison is."""
+
+    judge: str
+    variant: str
+
+
+@dataclass(frozen=True, slots=True)
+class MetricRow:
+    """One estimate of the report. ``reference``: what the metric compares with; None where it compares with nothing."""
+
+    judge: str
+    suite: str
+    protocol: str
+    variant: str
+    metric: str
+    estimate: Estimate
+    stratum: str | None = None
+    reference: Side | None = None
+
+
+@dataclass(frozen=True)
+class VariantResult:
+    """What a variant does to a judge on a suite, against the reference.
+
+    ``estimates``: the pair metrics by name. ``changes``: of single-view metrics. ``transitions``: outcomes of the reference that
+    became outcomes of the variant. ``moved_p``: exchange test; ``order_p``: of the order shown, under the variant; both adjusted
+    by Holm over the variants of the judge on the suite. ``seen``: the vote shift that the test sees with 80 % power.
+    """
+
+    judge: str
+    suite: str
+    variant: str
+    changed: tuple[str, ...]
+    n: int
+    cause: str
+    sentence: str
+    estimates: Mapping[str, Estimate] = field(default_factory=dict)
+    changes: tuple[Change, ...] = ()
+    transitions: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    moved_p: float | None = None
+    moved_p_holm: float | None = None
+    method: str = ""
+    order_p_holm: float | None = None
+    together_p: float | None = None
+    seen: float | None = None
+
+    @property
+    def moves(self) -> bool:
+        """The variant is seen to move the judge, alone or together with the order."""
+        return self.cause in (VARIANT, TOGETHER)
+
+
+@dataclass
+class Measured:
+    """The rows of a suite, and what each variant does."""
+
+    rows: list[MetricRow] = field(default_factory=list)
+    variants: list[VariantResult] = field(default_factory=list)
+
+
+def measure(
+    planned: SuitePlan,
+    views: Mapping[Key, View],
+    same_calls: Callable[[str, str], str],
+    against: str | None = None,
+) -> Measured:
+    """Compute everything of a suite; bootstraps over the same instances are taken together.
+
+    ``same_calls(judge, variant)``: why a variant's answers are the reference's; empty if they are not. ``against``: the judge
+    that all others are compared with.
+    """
+    pairs = {
+        (variant, judge): Pair(view, views[REFERENCE, judge], same_calls(judge, variant))
+        for (variant, judge), view in sorted(views.items())
+        if variant != REFERENCE and (REFERENCE, judge) in views
+    }
+    judges = {
+        (variant, judge): Pair(view, views[variant, against])
+        for (variant, judge), view in sorted(views.items())
+        if against is not None and judge != against and (variant, against) in views
+    }
+    suite = planned.suite
+    later: list[tuple[MetricRow, Computed]] = []
+    nothing = Estimate.undefined("")
+
+    def add(key: Key, entry: Entry, computed: Computed, other: Side | None = None, stratum: str | None = None) -> None:
+        variant, judge = key
+        later.append(
+            (MetricRow(judge, suite.name, suite.protocol, variant, entry.name, nothing, stratum, other), computed)
+        )
+
+    for key, view in sorted(views.items()):
+        for metric in metrics_for(suite):
+            add(key, metric, metric.later(view))
+    for key, pair in pairs.items():
+        for paired in pair_metrics_for(suite):
+            add(key, paired, paired.later(pair), Side(key[1], REFERENCE))
+    for key, pair in judges.items():
+        for paired in pair_metrics_for(suite):
+            add(key, paired, paired.later(pair), Side(str(against), key[0]))
+    for gate in planned.gates:
+        if gate.stratum is not None and not gate.over:
+            for key, member in _members(gate.entry, views, pairs).items():
+                if key[0] == gate.variant:
+                    side = Side(key[1], REFERENCE) if isinstance(member, Pair) else None
+                    add(key, gate.entry, _later(gate.entry, member.only(*gate.stratum)), side, ":".join(gate.stratum))
+    measured = Measured()
+    for (row, _), estimate in zip(later, settle([computed for _, computed in later]), strict=True):
+        measured.rows.append(
+            MetricRow(row.judge, row.suite, row.protocol, row.variant, row.metric, estimate, row.stratum, row.reference)
+        )
+    measured.rows += _family_rows(planned, views, pairs)
+    for judge in sorted({judge for _, judge in pairs}):
+        own = {variant: pair for (variant, name), pair in pairs.items() if name == judge}
+        measured.variants += _variant_results(planned, judge, own, views, measured.rows)
+    return measured
+
+
+def _members(entry: Entry, views: Mapping[Key, View], pairs: Mapping[Key, Pair]) -> Mapping[Key, Member]:
+    return pairs if isinstance(entry, PairMetric) else views
+
+
+def _later(entry: Entry, member: Member) -> Computed:
+    if isinstance(entry, PairMetric) and isinstance(member, Pair):
+        return entry.later(member)
+    assert isinstance(entry, Metric), entry.name
+    assert isinstance(member, View), entry.name
+    return entry.later(member)
+
+
+# --- over all variants --------------------------------------------------------------------------------------
+
+
+def _family_rows(planned: SuitePlan, views: Mapping[Key, View], pairs: Mapping[Key, Pair]) -> list[MetricRow]:
+    """The largest and the mean flip rate, the largest vote shift, and what gates ask for over all variants."""
+    wanted: dict[tuple[str, str, tuple[str, str] | None], Entry] = {}
+    for family in FAMILIES.values():
+        wanted[family.name, f"[{family.over}]", None] = PAIRED[family.of]
+    wanted["vote_shift", MAX, None] = PAIRED["vote_shift"]
+    for gate in planned.gates:
+        if gate.over:
+            wanted[gate.metric, gate.variant, gate.stratum] = gate.entry
+    suite = planned.suite
+    rows = []
+    for judge in sorted({judge for _, judge in pairs}):
+        for (name, over, stratum), entry in wanted.items():
+            members = {v: member for (v, j), member in _members(entry, views, pairs).items() if j == judge}
+            if stratum is not None:
+                members = {variant: member.only(*stratum) for variant, member in members.items()}
+            estimate = over_variants(entry, members, over.strip("[]"))
+            side = Side(judge, REFERENCE) if isinstance(entry, PairMetric) else None
+            place = ":".join(stratum) if stratum else None
+            rows.append(MetricRow(judge, suite.name, suite.protocol, over, name, estimate, place, side))
+    return rows
+
+
+def row_of(gate: Gate, judge: str, rows: Sequence[MetricRow]) -> MetricRow | None:
+    """The estimate that a gate of a judge rests on; None if nothing of it ran."""
+    stratum = ":".join(gate.stratum) if gate.stratum else None
+    compares = isinstance(gate.entry, PairMetric)
+    for row in rows:
+        if (row.judge, row.variant, row.metric, row.stratum) == (judge, gate.variant, gate.metric, stratum) and (
+            row.reference == Side(judge, REFERENCE) if compares else row.reference is None
+        ):
+            return row
+    return None
+
+
+# --- what each variant does ---------------------------------------------------------------------------------
+
+
+def _variant_results(
+    planned: SuitePlan,
+    judge: str,
+    pairs: Mapping[str, Pair],
+    views: Mapping[Key, View],
+    rows: Sequence[MetricRow],
+) -> list[VariantResult]:
+    """Of one judge: tests adjusted over its variants on the suite, and the words that follow from them."""
+    single: dict[str, dict[str, Estimate]] = {}
+    compared: dict[str, dict[str, Estimate]] = {}
+    for row in rows:
+        if row.judge == judge and row.stratum is None:
+            if row.reference is None:
+                single.setdefault(row.variant, {})[row.metric] = row.estimate
+            elif row.reference == Side(judge, REFERENCE):
+                compared.setdefault(row.variant, {})[row.metric] = row.estimate
+    names = list(pairs)
+    causes = {name: find_causes(pair) for name, pair in pairs.items()}
+    moved = dict(zip(names, holm([causes[name].moved for name in names]), strict=True))
+    tested = sum(p is not None for p in moved.values())
+    wordings = [REFERENCE, *(name for name in names if not pairs[name].same_calls)]
+    orders = dict(zip(wordings, holm([order_p(views[name, judge]) for name in wordings]), strict=True))
+    together = dict(zip(names, holm([causes[name].together for name in names]), strict=True))
+    found = adjusted({name: _changes(pair, single, name, judge, views) for name, pair in pairs.items()})
+    variants = {variant.name: variant for variant in planned.variants}
+    results = []
+    for name, pair in pairs.items():
+        facts = Facts(
+            variants[name].changed, len(pair), single[REFERENCE], single[name], compared[name], pair.same_calls, moved[name],
+            together[name], (orders[REFERENCE], orders.get(name)), _seen(pair, causes[name], tested),
+            most_by_noise(pair, compared[name]["null_flip_rate"]), causes[name].by_scores,
+        )  # fmt: skip
+        cause, sentence = attribute(facts)
+        results.append(
+            VariantResult(
+                judge, planned.suite.name, name, variants[name].changed, len(pair), cause, sentence, compared[name],
+                found[name], transitions(pair), causes[name].moved, moved[name], causes[name].method, orders.get(name),
+                together[name], facts.seen,
+            )
+        )  # fmt: skip
+    return results
+
+
+def _changes(
+    pair: Pair, single: Mapping[str, Mapping[str, Estimate]], name: str, judge: str, views: Mapping[Key, View]
+) -> list[Change]:
+    """The changes of single-view metrics; estimates at hand serve where both sides ran on the same instances."""
+    whole = len(pair) == len(views[name, judge]) == len(views[REFERENCE, judge])
+    return changes(pair, single[name], single[REFERENCE]) if whole else changes(pair)
+
+
+def _seen(pair: Pair, causes: Causes, tested: int) -> float | None:
+    """What would have been seen at the first step of Holm's procedure, where the smallest p must reach .05 / V."""
+    return None if causes.null is None else detectable_shift(pair, causes.null, LEVEL / max(1, tested))

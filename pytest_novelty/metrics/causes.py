@@ -1,0 +1,72 @@
+"""The tests that say what moves a verdict: the variant, the order, both together, or the judge's own noise (STATISTICS.md 1).
+
+All are of one pair: a variant against the reference of one judge on one suite. Adjusting over the variants of a run is the
+caller's; so are the words.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from pytest_novelty.metrics.exchange import Null, null_of_excess, score_exchange_p
+from pytest_novelty.metrics.pairing import Pair
+from pytest_novelty.metrics.permutation import holm, swap_test
+from pytest_novelty.metrics.stability import lean_to_first, pull_of_order
+from pytest_novelty.metrics.variants import null_of
+from pytest_novelty.metrics.view import View
+
+
+@dataclass(frozen=True)
+class Causes:
+    """p values of one pair, None where there is no test.
+
+    moved: exchange test of the votes (of the scores where votes have no labels); ``method`` says how it was made.
+    together: the order's pull is another under the variant: swap tests of position bias and of excess order flip, Holm.
+    null: the exchange distribution, for what would have been seen.
+    """
+
+    moved: float | None = None
+    method: str = ""
+    together: float | None = None
+    null: Null | None = None
+    by_scores: bool = False
+
+
+def find_causes(pair: Pair) -> Causes:
+    """Run the tests of a pair."""
+    if pair.same_calls or not len(pair):
+        return Causes()
+    null = null_of(pair)
+    if null is not None:
+        shift = float(pair.excess[np.isfinite(pair.excess)].mean())
+        return Causes(null.tail(shift), null.method, _together(pair), null)
+    scores = score_exchange_p(pair.one.vote_scores, pair.other.vote_scores, pair.one.seed)
+    if scores is not None and pair.unlabelled_sides:
+        return Causes(scores, "seeded re-splits of the scores", None, None, True)
+    return Causes()
+
+
+def order_p(view: View) -> float | None:
+    """Exchange test of the order shown: the votes of AB and BA pooled and split anew. None without both orders."""
+    if view.suite.protocol != "pairwise" or len(view.orders) != 2:
+        return None
+    null = null_of_excess(view.counts[:, :1], view.counts[:, 1:], view.seed)
+    if null is None:
+        return None
+    values = pull_of_order(view)
+    return null.tail(float(values[np.isfinite(values)].mean()))
+
+
+def _together(pair: Pair) -> float | None:
+    """The least of two Holm-adjusted p: the lean to the first shown changes, or the order's squared pull does."""
+    if pair.one.suite.protocol != "pairwise" or len(pair.one.orders) != 2 or len(pair.other.orders) != 2:
+        return None
+    found: list[float | None] = []
+    for values in (lean_to_first, pull_of_order):
+        differences = values(pair.one) - values(pair.other)
+        known = np.isfinite(differences)
+        if known.any():
+            found.append(swap_test(differences[known], pair.one.clusters_of(known), pair.one.seed))
+    return min((p for p in holm(found) if p is not None), default=None)

@@ -1,0 +1,159 @@
+"""By how much a metric of one view changes from the reference to a variant, and whether by more than chance (STATISTICS.md 2).
+
+A star is a Holm-adjusted p <= .05 of the exact swap test, never an interval that leaves out 0: at no difference that would
+fire in up to 10 % of cases.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+import numpy as np
+
+from pytest_novelty.metrics.auroc import auroc
+from pytest_novelty.metrics.catalogue import CATALOGUE, SHARE, SIGNED
+from pytest_novelty.metrics.classification import confusion, mean_of_f1s
+from pytest_novelty.metrics.deferred import Computed, Pending, settle
+from pytest_novelty.metrics.estimating import signed_mean
+from pytest_novelty.metrics.intervals import paired_share_interval
+from pytest_novelty.metrics.pairing import Pair
+from pytest_novelty.metrics.permutation import holm, swap_test, swap_test_rows
+from pytest_novelty.metrics.resampling import FloatArray, Interval, Statistic, evaluate, unit_rows
+from pytest_novelty.metrics.view import Estimate
+from pytest_novelty.model import NOVEL
+
+CHANGES: Final = {
+    "pairwise": ("strict_accuracy", "soft_accuracy", "tie_rate", "invalid_rate", "retest_flip_rate", "position_bias"),
+    "pointwise": ("accuracy", "macro_f1", "auroc", "tie_rate", "invalid_rate", "retest_flip_rate"),
+}
+"""The metrics whose change is reported, by protocol."""
+
+STAR: Final = 0.05
+_FEW: Final = 10
+"""Changed outcomes below which a bootstrap of a difference of F1s says nothing: the counts and the test do."""
+_SWAPS: Final = 2_000
+
+
+@dataclass(frozen=True)
+class Change:
+    """``metric`` under the variant less under the reference. ``p``: swap test, None where the two share calls or it is
+    undefined; ``p_holm``: adjusted over the variants of a judge on a suite.
+    """
+
+    metric: str
+    estimate: Estimate
+    p: float | None = None
+    p_holm: float | None = None
+
+    @property
+    def starred(self) -> bool:
+        return self.p_holm is not None and self.p_holm <= STAR
+
+
+def changes(
+    pair: Pair, one: Mapping[str, Estimate] | None = None, other: Mapping[str, Estimate] | None = None
+) -> list[Change]:
+    """The change of every reported metric, not yet adjusted. ``one``, ``other``: estimates of the two sides, if at hand."""
+    names = CHANGES[pair.one.suite.protocol]
+    later = [_difference(name, pair, one or {}, other or {}) for name in names]
+    tests = [None if pair.same_calls else p for _, p in later]
+    estimates = settle([computed for computed, _ in later])
+    return [Change(name, estimate, p) for name, estimate, p in zip(names, estimates, tests, strict=True)]
+
+
+def _difference(
+    name: str, pair: Pair, known_one: Mapping[str, Estimate], known_other: Mapping[str, Estimate]
+) -> tuple[Computed, float | None]:
+    if not len(pair):
+        return Estimate.undefined("no instance was judged by both"), None
+    metric = CATALOGUE[name]
+    one = known_one.get(name) or metric.compute(pair.one)
+    other = known_other.get(name) or metric.compute(pair.other)
+    for side, estimate in (("the variant", one), ("the reference", other)):
+        if estimate.value is None:
+            return Estimate.undefined(f"undefined for {side}: {estimate.note}"), None
+    if name == "macro_f1":
+        return _difference_of_f1s(pair)
+    if name == "auroc":
+        return _difference_of_aurocs(pair)
+    assert one.values is not None, name
+    assert other.values is not None, name
+    differences = one.values - other.values
+    known = np.isfinite(differences)
+    if not known.any():
+        return Estimate.undefined("no instance has a value on both sides"), None
+    p = swap_test(differences[known], pair.one.clusters_of(known), pair.one.seed)
+    note = _counts(differences[known])
+    if metric.kind == SHARE:
+        return _paired_shares(pair, one.values == 1.0, other.values == 1.0, known, note), p
+    reach = 2.0 if metric.kind == SIGNED else 1.0
+    return signed_mean(pair.one, differences, note, minimum=-reach, maximum=reach), p
+
+
+def _counts(differences: FloatArray) -> str:
+    more, less = int((differences > 1e-9).sum()), int((differences < -1e-9).sum())
+    return f"more in {more}, less in {less}" if more or less else f"no difference in {len(differences)}"
+
+
+def _paired_shares(pair: Pair, one: np.ndarray, other: np.ndarray, known: np.ndarray, note: str) -> Estimate:
+    a, b = one[known], other[known]
+    interval = paired_share_interval(a, b, pair.one.clusters_of(known), pair.one.level)
+    differences = a.astype(np.float64) - b
+    low, high = (None, None) if interval is None else (interval.low, interval.high)
+    return Estimate(float(differences.mean()), low, high, len(a), "Tango", note, float(differences.std()))
+
+
+def _difference_of_f1s(pair: Pair) -> tuple[Computed, float]:
+    kept = pair.one.labelled & pair.other.labelled
+    one, other = confusion(pair.one)[kept], confusion(pair.other)[kept]
+    clusters = pair.one.clusters_of(kept)
+    width = one.shape[1]
+
+    def gain(sums: FloatArray) -> FloatArray:
+        return mean_of_f1s(sums[..., :width]) - mean_of_f1s(sums[..., width:])
+
+    stat = Statistic(np.hstack([one, other]), gain, clusters)
+    value = float(evaluate(stat, stat.rows.sum(axis=0)))
+    p = swap_test_rows(
+        Statistic(one, mean_of_f1s, clusters), Statistic(other, mean_of_f1s, clusters), seed=pair.one.seed
+    )
+    changed = int((one != other).any(axis=1).sum())
+    note = f"{changed} outcomes changed" if changed else f"no difference in {len(one)}"
+    if changed < _FEW:
+        return Estimate(value, None, None, len(one), "", note), p
+
+    def finish(core: Interval | None) -> Estimate:
+        low, high, method = (None, None, "") if core is None else (core.low, core.high, core.method)
+        return Estimate(value, low, high, len(one), method, note)
+
+    return Pending(stat, pair.one.resampler(len(unit_rows(stat))), pair.one.level, finish), p
+
+
+def _difference_of_aurocs(pair: Pair) -> tuple[Estimate, float | None]:
+    """The swap test by seeded swaps; no interval: the difference of two areas is no function of summed counts."""
+    gold = np.array([instance.gold is not None for instance in pair.one.instances], dtype=bool)
+    kept = gold & np.isfinite(pair.one.mean_scores) & np.isfinite(pair.other.mean_scores)
+    positive = np.array([instance.gold == NOVEL for instance in pair.one.instances], dtype=bool)[kept]
+    one, other = pair.one.mean_scores[kept], pair.other.mean_scores[kept]
+    if not positive.any() or positive.all():
+        return Estimate.undefined("needs instances of both labels"), None
+    value = auroc(one, positive) - auroc(other, positive)
+    units = pair.one.cluster_or_own[kept]
+    rng = np.random.default_rng([pair.one.seed, len(one)])
+    hits = 0
+    for _ in range(_SWAPS):
+        swapped = (rng.random(int(units.max()) + 1) < 0.5)[units]
+        moved = auroc(np.where(swapped, other, one), positive) - auroc(np.where(swapped, one, other), positive)
+        hits += abs(moved) >= abs(value) - 1e-12
+    return Estimate(value, None, None, len(one), "", "the swap test decides"), (hits + 1) / (_SWAPS + 1)
+
+
+def adjusted(found: Mapping[str, Sequence[Change]]) -> dict[str, tuple[Change, ...]]:
+    """Holm over the variants, each metric for itself."""
+    result: dict[str, list[Change]] = {name: [] for name in found}
+    for same_metric in zip(*found.values(), strict=True):
+        for name, change, p in zip(found, same_metric, holm([change.p for change in same_metric]), strict=True):
+            result[name].append(replace(change, p_holm=p))
+    return {name: tuple(items) for name, items in result.items()}

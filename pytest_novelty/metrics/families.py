@@ -1,0 +1,123 @@
+"""The largest, the smallest and the mean of a metric over the variants of a run (STATISTICS.md 1)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import TypeAlias
+
+import numpy as np
+
+from pytest_novelty.metrics.catalogue import ROOT, SIGNED, Entry, Metric, PairMetric
+from pytest_novelty.metrics.deferred import Computed, settle, then
+from pytest_novelty.metrics.estimating import mean_in_unit, root, signed_mean
+from pytest_novelty.metrics.pairing import Pair
+from pytest_novelty.metrics.stability import SMALLEST_EXCESS
+from pytest_novelty.metrics.view import Estimate, View
+
+MAX, MIN, MEAN = "max", "min", "mean"
+
+Member: TypeAlias = View | Pair
+"""What the metric is computed from, for one variant."""
+
+
+def over_variants(entry: Entry, members: Mapping[str, Member], over: str) -> Estimate:
+    """``entry`` over ``members`` (by variant): its ``max``, ``min`` or ``mean``, with an interval.
+
+    Variants for which it is undefined are named in the note and left out; undefined if it is for all.
+    """
+    if not members:
+        return Estimate.undefined("no variant was run")
+    if over == MEAN:
+        return _mean(entry, members)
+    level = next(iter(members.values()))
+    base = (level.one if isinstance(level, Pair) else level).level
+    strict = 1 - (1 - base) / len(members)
+    found = compute_all(entry, list(members.values()))
+    known = {name: estimate for name, estimate in zip(members, found, strict=True) if estimate.value is not None}
+    if not known:
+        return Estimate.undefined(found[0].note)
+    again = compute_all(entry, [members[name].at_level(strict) for name in known])
+    estimate = extreme(known, dict(zip(known, again, strict=True)), over)
+    return replace(estimate, note=_joined(estimate.note, _undefined(members, known)))
+
+
+def extreme(usual: Mapping[str, Estimate], strict: Mapping[str, Estimate], over: str) -> Estimate:
+    """The largest of V estimates: its interval is [largest lower bound at level 1 - .05/V, largest upper bound at 95 %].
+
+    A gate that it must stay below passes only if every variant does, which needs no correction; it fails if one does, and
+    uncorrected the largest of twelve would fail falsely in 35 %. The smallest: the mirror image.
+    """
+    largest = over == MAX
+    pick = max if largest else min
+    name = pick(usual, key=lambda one: usual[one].value or 0.0)
+    near = [(strict[one].low if largest else strict[one].high) for one in usual]
+    far = [(usual[one].high if largest else usual[one].low) for one in usual]
+    chosen = usual[name]
+    note = f"{'most' if largest else 'least'} under {name}"
+    note = _joined(note, chosen.note)
+    if any(bound is None for bound in (*near, *far)):
+        return replace(chosen, low=None, high=None, note=note, values=None)
+    inner, outer = pick(b for b in near if b is not None), pick(b for b in far if b is not None)
+    low, high = (inner, outer) if largest else (outer, inner)
+    method = chosen.method if len(usual) == 1 else f"{chosen.method}, {over} of {len(usual)}"
+    return replace(chosen, low=low, high=high, method=method, note=note, values=None)
+
+
+def _mean(entry: Entry, members: Mapping[str, Member]) -> Estimate:
+    """Per instance the mean over the variants (those that all variants have judged), then the mean over instances."""
+    shared = set.intersection(*({result.instance for result in _view(member).results} for member in members.values()))
+    narrowed = {name: _restricted(member, shared) for name, member in members.items()}
+    found = compute_all(entry, list(narrowed.values()))
+    known = {name: one for name, one in zip(members, found, strict=True) if one.value is not None}
+    if not known:
+        return Estimate.undefined(found[0].note)
+    values = [one.values for one in known.values() if one.values is not None]
+    if len(values) < len(known):
+        return Estimate.undefined(f"{entry.name} is no mean over instances")
+    table = np.stack(values)
+    there = np.isfinite(table)
+    with np.errstate(invalid="ignore"):
+        means = np.where(there, table, 0.0).sum(axis=0) / there.sum(axis=0)
+    note = _joined("" if len(known) == 1 else f"over {len(known)} variants", _undefined(members, known))
+    view = _view(next(iter(narrowed.values())))
+    computed: Computed
+    if entry.kind in (SIGNED, ROOT):
+        is_excess = entry.kind == ROOT or entry.name.startswith("excess")
+        computed = signed_mean(view, means, note, minimum=SMALLEST_EXCESS if is_excess else -1, clip_at_zero=is_excess)
+        computed = then(computed, root) if entry.kind == ROOT else computed
+    else:
+        computed = mean_in_unit(view, means, note)
+    return settle([computed])[0]
+
+
+def compute_all(entry: Entry, members: Sequence[Member]) -> list[Estimate]:
+    """The metric of every member, their bootstraps taken together."""
+    return settle([_later(entry, member) for member in members])
+
+
+def _later(entry: Entry, member: Member) -> Computed:
+    if isinstance(entry, PairMetric) and isinstance(member, Pair):
+        return entry.later(member)
+    if isinstance(entry, Metric) and isinstance(member, View):
+        return entry.later(member)
+    raise TypeError(f"{entry.name} cannot be computed from a {type(member).__name__}")
+
+
+def _view(member: Member) -> View:
+    return member.one if isinstance(member, Pair) else member
+
+
+def _restricted(member: Member, ids: set[str]) -> Member:
+    if isinstance(member, View):
+        return member.restricted(ids)
+    return Pair(member.one.restricted(ids), member.other.restricted(ids), member.same_calls)
+
+
+def _undefined(members: Mapping[str, Member], known: Mapping[str, Estimate]) -> str:
+    missing = [name for name in members if name not in known]
+    return f"undefined under {', '.join(missing)}" if missing else ""
+
+
+def _joined(*parts: str) -> str:
+    return "; ".join(part for part in parts if part)

@@ -1,0 +1,77 @@
+"""Two sides that judged the same instances: a variant and the reference, or two judges; what two-view metrics are made of."""
+
+from __future__ import annotations
+
+import copy
+from functools import cached_property
+
+import numpy as np
+
+from pytest_novelty.metrics.resampling import BoolArray, FloatArray
+from pytest_novelty.metrics.stability import excess, mean_over_orders
+from pytest_novelty.metrics.view import View
+
+SAME_CALLS = "same calls"
+
+
+class Pair:
+    """``one`` against ``other``, on the instances that both have; rows of the two are the same instance.
+
+    Parameters
+    ----------
+    one, other: the variant (or the judge) and what it is compared with.
+    same_calls: why both rest on the same answers, such as "same calls"; what they say beyond noise is then undefined.
+        Empty where they do not.
+    """
+
+    def __init__(self, one: View, other: View, same_calls: str = "") -> None:
+        common = {result.instance for result in one.results} & {result.instance for result in other.results}
+        self.one, self.other = one.restricted(common), other.restricted(common)
+        self.same_calls = same_calls
+
+    def __len__(self) -> int:
+        return len(self.one)
+
+    def only(self, stratum: str, value: str) -> Pair:
+        """The instances of one stratum."""
+        return Pair(self.one.only(stratum, value), self.other.only(stratum, value), self.same_calls)
+
+    def at_level(self, level: float) -> Pair:
+        """The same votes with intervals of another level; what was computed of them is kept."""
+        pair = copy.copy(self)
+        pair.one, pair.other = self.one.at_level(level), self.other.at_level(level)
+        return pair
+
+    @property
+    def unlabelled_sides(self) -> bool:
+        """One of the two has scores and no labels."""
+        return self.one.scores_only or self.other.scores_only
+
+    @cached_property
+    def flipped(self) -> BoolArray:
+        """(n,) the two outcomes have different labels; invalid and incomplete are labels of their own."""
+        return np.asarray(self.one.label_codes != self.other.label_codes)
+
+    @cached_property
+    def reversed(self) -> BoolArray:
+        """(n,) both outcomes are decided, and differ."""
+        decided = (self.one.label_codes < 2) & (self.other.label_codes < 2)
+        return np.asarray(decided & self.flipped & (self.one.label_codes >= 0) & (self.other.label_codes >= 0))
+
+    @property
+    def why_no_votes(self) -> str:
+        """Why votes cannot be set against each other within each order; empty if they can."""
+        if self.same_calls:
+            return self.same_calls
+        if not len(self):
+            return "no instance was judged by both"
+        if self.one.orders != self.other.orders:
+            return "the two were asked in different orders"
+        return ""
+
+    @cached_property
+    def excess(self) -> FloatArray:
+        """(n,) excess flip of each instance, averaged over its orders; nan without two valid votes of a request on both
+        sides. Only where ``why_no_votes`` is empty.
+        """
+        return mean_over_orders(excess(self.one.counts, self.other.counts))

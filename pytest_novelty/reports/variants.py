@@ -1,0 +1,126 @@
+"""One table a judge and suite: what each variant changes, with the sentence that says why."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, Final
+
+from pytest_novelty.attribution import LEVEL
+from pytest_novelty.metrics.view import Estimate
+from pytest_novelty.model import REFERENCE
+from pytest_novelty.plan import SuitePlan
+from pytest_novelty.reports.tables import gate_cells, new_table, styled
+from pytest_novelty.reports.text import clean, show_interval, show_value
+
+if TYPE_CHECKING:
+    from pytest_novelty.measuring import VariantResult
+    from pytest_novelty.results import Report
+
+_COLUMNS: Final = {
+    "pairwise": (
+        ("right", "strict_accuracy", True),
+        ("verdicts change", "flip_rate", True),
+        ("noise", "null_flip_rate", False),
+        ("vote shift", "vote_shift", True),
+        ("to first", "position_bias", False),
+        ("ties", "tie_rate", False),
+    ),
+    "pointwise": (
+        ("right", "accuracy", True),
+        ("mean F1", "macro_f1", False),
+        ("AUROC", "auroc", False),
+        ("verdicts change", "flip_rate", True),
+        ("noise", "null_flip_rate", False),
+        ("vote shift", "vote_shift", True),
+        ("score shift", "score_shift", True),
+        ("ranks turn", "rank_flip", False),
+        ("ties", "tie_rate", False),
+    ),
+}
+"""(heading, metric, with its interval); columns in which nothing is defined are left out."""
+
+
+def variant_lines(report: Report, planned: SuitePlan, judge: str, colour: bool) -> Iterator[Any]:
+    """The table, a sentence a variant, the gates that rest on variants, and the variants that were skipped."""
+    found = [item for item in report.variants if (item.judge, item.suite) == (judge, planned.suite.name)]
+    skipped = [
+        (variant, reason)
+        for (name, suite, variant), reason in sorted(report.plan.skipped.items())
+        if (name, suite) == (judge, planned.suite.name) and variant
+    ]
+    if not found and not skipped:
+        return
+    yield ""
+    if found:
+        yield _table(report, planned, judge, found, colour)
+    for item in found:
+        yield styled(f"  {item.variant}: {clean(item.sentence, 300)}.")
+    for variant, reason in skipped:
+        yield styled(f"  {variant}: skipped, {judge} {reason}; it counts for nothing.", "dim")
+    gates = [
+        gate
+        for gate in report.gates
+        if (gate.judge, gate.suite) == (judge, planned.suite.name) and gate.gate.variant != REFERENCE
+    ]
+    if gates and found:
+        table = new_table("", [("gate on variants", "left"), ("value", "left"), ("", "left"), ("", "left")], colour)
+        for gate in gates:
+            name = gate.gate.metric + (
+                "" if gate.gate.metric.startswith(("max_", "mean_")) else _where(gate.gate.variant)
+            )
+            estimate = Estimate(gate.value, gate.low, gate.high, gate.n)
+            value = f"{show_value(gate.gate.metric, gate.value)} {show_interval(gate.gate.metric, estimate)}".strip()
+            table.add_row(styled(name), styled(value), *gate_cells(gate))
+        yield table
+
+
+def _where(variant: str) -> str:
+    return variant if variant.startswith("[") else f"[{variant}]"
+
+
+def _table(report: Report, planned: SuitePlan, judge: str, found: list[VariantResult], colour: bool) -> Any:
+    suite = planned.suite
+    values: dict[str, dict[str, Estimate]] = {}
+    for row in report.metrics:
+        same = (row.judge, row.suite, row.stratum) == (judge, suite.name, None)
+        if same and (row.reference is None or row.reference.judge == judge):
+            values.setdefault(row.variant, {})[row.metric] = row.estimate
+    names = [REFERENCE, *(item.variant for item in found)]
+    columns = [
+        column
+        for column in _COLUMNS[suite.protocol]
+        if any(_is_defined(values.get(name, {}).get(column[1])) for name in names)
+    ]
+    headings = [("variant", "left"), *((heading, "right" if not wide else "left") for heading, _, wide in columns)]
+    title = f"{judge} on {suite.name}: variants against the reference (* Holm-adjusted p <= .05)"
+    table = new_table(title, [*headings, ("n", "right")], colour)
+    starred = {item.variant: _stars(item) for item in found}
+    for name in names:
+        cells = [
+            _cell(metric, values.get(name, {}), wide, starred.get(name, lambda metric: False))
+            for _, metric, wide in columns
+        ]
+        size = next((item.n for item in found if item.variant == name), None)
+        table.add_row(styled(name), *map(styled, cells), "" if size is None else str(size))
+    return table
+
+
+def _is_defined(estimate: Estimate | None) -> bool:
+    return estimate is not None and estimate.value is not None
+
+
+def _stars(item: VariantResult) -> Callable[[str], bool]:
+    """Which cells differ from the reference: the vote shift by the exchange test, metrics of one view by the swap test."""
+    found = {change.metric for change in item.changes if change.starred}
+    if item.moved_p_holm is not None and item.moved_p_holm <= LEVEL:
+        found.add("vote_shift" if _is_defined(item.estimates.get("vote_shift")) else "score_shift")
+    return found.__contains__
+
+
+def _cell(metric: str, values: Mapping[str, Estimate], wide: bool, is_starred: Callable[[str], bool]) -> str:
+    estimate = values.get(metric)
+    if estimate is None or estimate.value is None:
+        return ""
+    text = show_value(metric, estimate.value).removesuffix(" points")
+    interval = show_interval(metric, estimate) if wide else ""
+    return f"{text} {interval}".strip() + ("*" if is_starred(metric) else "")
