@@ -82,7 +82,17 @@ class SettingsError(NoveltyError):
 class UnknownNameError(SettingsError):
     """A name that is not among the known ones; names the nearest match."""
 
-    def __init__(self, kind: str, name: str, known: Iterable[str], *, also: str = "", **place: object) -> None:
+    def __init__(
+        self,
+        kind: str,
+        name: str,
+        known: Iterable[str],
+        *,
+        also: str = "",
+        path: Path | str | None = None,
+        line: int | None = None,
+        instance: str | None = None,
+    ) -> None:
         names = sorted(set(known))
         listed = ", ".join(names) if names else "none"
         hint = f"Known: {listed}"
@@ -90,7 +100,7 @@ class UnknownNameError(SettingsError):
             hint = f"Did you mean {close!r}? {hint}"
         if also:
             hint = f"{hint}. {also}"
-        super().__init__(f"unknown {kind} {name!r}", hint=hint, **place)  # type: ignore[arg-type]
+        super().__init__(f"unknown {kind} {name!r}", path=path, line=line, instance=instance, hint=hint)
         self.name = name
 
 

@@ -10,6 +10,8 @@ import pluggy
 
 hookspec = pluggy.HookspecMarker("pytest")
 
+# A spec only declares: pluggy calls implementations and never these functions, so they return nothing whatever their type says.
+
 
 @hookspec
 def pytest_novelty_judges() -> Mapping[str, Any]:  # type: ignore[empty-body]

@@ -10,6 +10,8 @@ ATTRIBUTE: Final = "novelty"
 """The attribute that travels on call-phase reports: a JSON text."""
 STOPPED: Final = "novelty_stopped"
 """The one that travels instead when no further call of a judge could succeed: the reason."""
+LETTER: Final = "novelty_letter"
+"""What an outcome is, in one letter, as the terminal shows it; set where reports are shown, and never travels."""
 WIRE: Final = pytest.StashKey[str]()
 
 

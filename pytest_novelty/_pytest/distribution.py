@@ -16,6 +16,7 @@ from pytest_novelty._pytest.attached import ATTRIBUTE
 from pytest_novelty._pytest.slices import cut
 
 
+# Without xdist installed its classes are unknown to mypy, and with it they are partly untyped: hence both codes.
 class SliceScheduling(LoadScheduling):  # type: ignore[misc, unused-ignore]
     """Hands every worker its slice and lets it finish; what a crash leaves over is distributed as by ``--dist load``."""
 
@@ -24,7 +25,7 @@ class SliceScheduling(LoadScheduling):  # type: ignore[misc, unused-ignore]
         self._groups = groups
 
     def schedule(self) -> None:
-        known: list[str] | None = self.collection  # type: ignore[has-type, unused-ignore]
+        known: list[str] | None = self.collection  # type: ignore[has-type, unused-ignore]  # set in an untyped __init__
         if known is not None or not self._check_nodes_have_same_collection():
             super().schedule()
             return

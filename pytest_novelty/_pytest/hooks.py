@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import pytest
 
-from pytest_novelty._pytest.attached import ATTRIBUTE, STOPPED, attach
+from pytest_novelty._pytest.attached import ATTRIBUTE, LETTER, STOPPED, attach
 from pytest_novelty._pytest.cases import plain
 from pytest_novelty._pytest.gate_reports import emit_gates
 from pytest_novelty._pytest.ids import VIRTUAL, case_ids
@@ -138,7 +138,7 @@ class ActiveHooks:
             pytest.exit(f"pytest-novelty: {stopped}", returncode=pytest.ExitCode.USAGE_ERROR)
         text = getattr(report, ATTRIBUTE, None)
         if isinstance(text, str) and report.when == "call":
-            report.novelty_letter = self.session.receive(text)  # type: ignore[attr-defined]
+            setattr(report, LETTER, self.session.receive(text))
         self._count_gates(report)
 
     def _count_gates(self, report: pytest.TestReport) -> None:
@@ -155,7 +155,7 @@ class ActiveHooks:
         self._counted, self._adjusted = gates, (running.testscollected, suites)
 
     def pytest_report_teststatus(self, report: pytest.TestReport) -> tuple[str, str, str] | None:
-        letter = getattr(report, "novelty_letter", None)
+        letter = getattr(report, LETTER, None)
         if report.when != "call" or letter not in _SHOWN:
             return None
         short, word = _SHOWN[letter]
@@ -196,7 +196,8 @@ class ActiveHooks:
         self.session.close()
         if self.session.is_worker:
             told = (self.session.made, self.session.cost_usd, list(map(plain, self.session.notes)))
-            self.config.workeroutput[ATTRIBUTE] = told  # type: ignore[attr-defined]
+            worker: Any = self.config  # xdist gives a worker's config this attribute, which pytest's type lacks
+            worker.workeroutput[ATTRIBUTE] = told
         if self._incomplete and session.exitstatus == pytest.ExitCode.OK:
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
 

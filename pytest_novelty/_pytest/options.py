@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
 import pytest
 
@@ -114,6 +114,13 @@ OPTIONS: Final = (
 )
 
 
+_INI_TYPES: Final[dict[str, Literal["bool", "linelist", "string"]]] = {
+    "flag": "bool",
+    "list": "linelist",
+    "text": "string",
+}
+
+
 def add_options(parser: pytest.Parser) -> None:
     group = parser.getgroup("novelty", "pytest-novelty: test a novelty judge")
     for option in OPTIONS:
@@ -124,8 +131,7 @@ def add_options(parser: pytest.Parser) -> None:
         else:
             group.addoption(option.flag, default=None, metavar=option.metavar, help=option.help)
         if option.ini:
-            types = {"flag": "bool", "list": "linelist", "text": "string"}
-            parser.addini(option.dest, option.help.replace("%%", "%"), type=types[option.kind], default=None)  # type: ignore[arg-type]
+            parser.addini(option.dest, option.help.replace("%%", "%"), type=_INI_TYPES[option.kind], default=None)
 
 
 def is_active(config: pytest.Config) -> bool:

@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, NamedTuple, Protocol, TypeAlias
+from typing import Any, Final, NamedTuple, Protocol, TypeAlias, TypeGuard
 
 from pytest_novelty.errors import JudgeError
 from pytest_novelty.model import Request, Variant, Verdict
@@ -141,7 +141,7 @@ class Judge:
 def is_coroutine_function(function: object) -> bool:
     while isinstance(function, functools.partial):
         function = function.func
-    return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(getattr(function, "__call__", None))  # noqa: B004
+    return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(getattr(function, "__call__", None))  # noqa: B004 - its value is wanted, not whether it is callable
 
 
 def bind_judge(name: str, value: object) -> Judge:
@@ -192,12 +192,12 @@ def _read_traits(name: str, value: object) -> Traits:
     return Traits(**found)
 
 
-def _is_number(value: object) -> bool:
+def _is_number(value: object) -> TypeGuard[float]:
     return isinstance(value, (int, float)) and not isinstance(value, bool) and value == value
 
 
 def _is_finite(value: object) -> bool:
-    return _is_number(value) and abs(value) != float("inf")  # type: ignore[arg-type]
+    return _is_number(value) and abs(value) != float("inf")
 
 
 def _boolean(value: object) -> str:
@@ -229,11 +229,11 @@ def _count(value: object) -> str:
 
 
 def _seconds(value: object) -> str:
-    return "" if _is_number(value) and value > 0 else "must be a number of seconds above 0"  # type: ignore[operator]
+    return "" if _is_number(value) and value > 0 else "must be a number of seconds above 0"
 
 
 def _cost(value: object) -> str:
-    return "" if _is_number(value) and 0 <= value < float("inf") else "must be a number of dollars, 0 or more"  # type: ignore[operator]
+    return "" if _is_number(value) and 0 <= value < float("inf") else "must be a number of dollars, 0 or more"
 
 
 def _range(value: object) -> str:

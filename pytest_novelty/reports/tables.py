@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Any, Final, Literal, TypeAlias
 
 from pytest_novelty.deciding import FAIL, INCONCLUSIVE, NOT_ENFORCED, PASS, GateResult
+
+Justify: TypeAlias = Literal["left", "right"]
 
 DECISIONS: Final = {
     PASS: ("passes", "green"),
@@ -21,7 +23,7 @@ def styled(text: str, style: str = "") -> Any:
     return Text(text, style=style)
 
 
-def new_table(title: str, columns: list[tuple[str, str]], colour: bool) -> Any:
+def new_table(title: str, columns: list[tuple[str, Justify]], colour: bool) -> Any:
     """An empty table; ``columns`` are (heading, justification)."""
     from rich import box
     from rich.table import Table
@@ -34,7 +36,7 @@ def new_table(title: str, columns: list[tuple[str, str]], colour: bool) -> Any:
         padding=(0, 2, 0, 0),
     )
     for name, justify in columns:
-        table.add_column(name, justify=justify)  # type: ignore[arg-type]
+        table.add_column(name, justify=justify)
     return table
 
 

@@ -12,7 +12,7 @@ from pytest_novelty.metrics.catalogue import CATALOGUE
 from pytest_novelty.model import CORRECT, REFERENCE, UNLABELLED, WRONG
 from pytest_novelty.outcomes import CaseResult
 from pytest_novelty.plan import SuitePlan
-from pytest_novelty.reports.tables import gate_cells, new_table, styled
+from pytest_novelty.reports.tables import Justify, gate_cells, new_table, styled
 from pytest_novelty.reports.text import (
     clean,
     name_label,
@@ -71,8 +71,9 @@ def _table(report: Report, planned: SuitePlan, judge: str, variant: str, width: 
     notes: list[Any] = []
     place = suite.name if variant == REFERENCE else f"{suite.name}, variant {variant}"
     named = width >= _WIDE
-    columns = [
-        *([("", "left")] if named else []),
+    meaning: list[tuple[str, Justify]] = [("", "left")] if named else []
+    columns: list[tuple[str, Justify]] = [
+        *meaning,
         ("metric", "left"),
         ("value", "right"),
         ("95 % interval", "left"),
@@ -118,7 +119,7 @@ def _comparisons(report: Report, colour: bool) -> Iterator[Any]:
     if not report.comparisons:
         return
     yield ""
-    columns = [
+    columns: list[tuple[str, Justify]] = [
         ("judges", "left"),
         ("accuracy difference", "left"),
         ("p (Holm)", "right"),

@@ -9,7 +9,7 @@ from pytest_novelty.attribution import LEVEL
 from pytest_novelty.metrics.view import Estimate
 from pytest_novelty.model import REFERENCE
 from pytest_novelty.plan import SuitePlan
-from pytest_novelty.reports.tables import gate_cells, new_table, styled
+from pytest_novelty.reports.tables import Justify, gate_cells, new_table, styled
 from pytest_novelty.reports.text import clean, show_interval, show_value
 
 if TYPE_CHECKING:
@@ -91,7 +91,8 @@ def _table(report: Report, planned: SuitePlan, judge: str, found: list[VariantRe
         for column in _COLUMNS[suite.protocol]
         if any(_is_defined(values.get(name, {}).get(column[1])) for name in names)
     ]
-    headings = [("variant", "left"), *((heading, "right" if not wide else "left") for heading, _, wide in columns)]
+    headings: list[tuple[str, Justify]] = [("variant", "left")]
+    headings += [(heading, "left" if wide else "right") for heading, _, wide in columns]
     title = f"{judge} on {suite.name}: variants against the reference (* Holm-adjusted p <= .05)"
     table = new_table(title, [*headings, ("n", "right")], colour)
     starred = {item.variant: _stars(item) for item in found}

@@ -36,18 +36,6 @@ output: {type: object, properties: {novel: {type: boolean}}, required: [novel]}
 Said = Callable[..., tuple[int, str, str]]
 
 
-@pytest.fixture
-def run(capsys: pytest.CaptureFixture[str]) -> Said:
-    """(status, stdout, stderr) of a command."""
-
-    def call(*arguments: object) -> tuple[int, str, str]:
-        status = main([str(argument) for argument in arguments])
-        captured = capsys.readouterr()
-        return status, captured.out, captured.err
-
-    return call
-
-
 def write_suite(folder: Path, head: str = HEAD, rows: str = ROW) -> Path:
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "suite.yaml").write_text(head)

@@ -20,18 +20,6 @@ OUTPUT = "output: {type: object, properties: {winner: {enum: [A, B]}}, required:
 
 
 @pytest.fixture
-def run(capsys: pytest.CaptureFixture[str]) -> Said:
-    """(status, stdout, stderr) of a command."""
-
-    def call(*arguments: object) -> tuple[int, str, str]:
-        status = main([str(argument) for argument in arguments])
-        captured = capsys.readouterr()
-        return status, captured.out, captured.err
-
-    return call
-
-
-@pytest.fixture
 def write(tmp_path: Path) -> Callable[..., Path]:
     def write(
         content: str = "{{ ideas[0].text }} or {{ ideas[1].text }}?", more: str = "", output: str = OUTPUT

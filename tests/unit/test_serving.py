@@ -7,27 +7,12 @@ import http.client
 import json
 import socket
 import time
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
-from tests.serving import BEHAVIOURS, Server, serving
-from tests.serving.raw import Answer, ask, chat, forget, last, send
-
-
-@pytest.fixture(scope="module")
-def shared() -> Iterator[Server]:
-    with serving() as server:
-        yield server
-
-
-@pytest.fixture
-def server(shared: Server) -> Server:
-    """The module's server, told to forget what it was told before."""
-    forget(shared)
-    return shared
-
+from tests.serving import BEHAVIOURS, Server
+from tests.serving.raw import Answer, ask, chat, last, send
 
 # Every behaviour. The tables are complete: a behaviour that no case names fails the last test of this part.
 

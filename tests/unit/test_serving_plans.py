@@ -10,7 +10,6 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -19,23 +18,10 @@ import pytest
 
 from tests.serving import Server, Settings, gold_of, read_journal, serving, write_behaviour
 from tests.serving.behaviours import parse_behaviour
-from tests.serving.raw import PAIR, SINGLE, Answer, chat, forget, last, send
+from tests.serving.raw import PAIR, SINGLE, Answer, chat, last, send
 from tests.serving.verdicts import read_ideas
 
 ROOT = Path(__file__).parents[2]
-
-
-@pytest.fixture(scope="module")
-def shared() -> Iterator[Server]:
-    with serving() as server:
-        yield server
-
-
-@pytest.fixture
-def server(shared: Server) -> Server:
-    """The module's server, told to forget what it was told before."""
-    forget(shared)
-    return shared
 
 
 # What decides on a behaviour.

@@ -281,8 +281,10 @@ def _retry_after(error: Exception) -> float | None:
 
 
 def _number(value: object) -> float | None:
+    if not isinstance(value, (str, int, float)):
+        return None
     try:
-        number = float(value)  # type: ignore[arg-type]
-    except (TypeError, ValueError):
+        number = float(value)
+    except (ValueError, OverflowError):
         return None
     return number if math.isfinite(number) and number >= 0 else None
