@@ -15,7 +15,7 @@ from pytest_novelty.metrics.estimating import mean_in_unit, root, share, signed_
 from pytest_novelty.metrics.exchange import Null, noise_flips, noise_flips_of_scores, null_of_excess
 from pytest_novelty.metrics.pairing import Pair
 from pytest_novelty.metrics.resampling import FloatArray
-from pytest_novelty.metrics.stability import SMALLEST_EXCESS, disagreement, mean_over_orders
+from pytest_novelty.metrics.stability import SMALLEST_EXCESS
 from pytest_novelty.metrics.view import LABEL_NAMES, Estimate
 
 NO_LABELS_NOTE = "needs a label from both sides"
@@ -81,25 +81,6 @@ def excess_flip(pair: Pair) -> Computed:
 def vote_shift(pair: Pair) -> Computed:
     """The root of the excess flip: by how much the variant moves a vote's probability (root mean square)."""
     return then(excess_flip.later(pair), root)
-
-
-def most_by_noise(pair: Pair, null_flips: Estimate) -> float | None:
-    """An upper bound of the share of verdicts that a side's own noise would change, also where the variant moved some.
-
-    Pooling takes votes that the variant turned for noise, so that the null flip rate is too large there. Two runs of one side
-    differ only if one of their votes does: at most (votes x orders) times the retest flip rate, the larger of the two sides'.
-    """
-    if null_flips.value is None:
-        return None
-    bounds = []
-    for side in (pair.one, pair.other):
-        retest = mean_over_orders(disagreement(side.counts))
-        votes = side.tallies.sum(axis=(1, 2))
-        known = np.isfinite(retest)
-        if not known.all():
-            return null_flips.value
-        bounds.append(min(1.0, float(np.mean(votes * retest))))
-    return min(null_flips.value, max(bounds))
 
 
 def null_of(pair: Pair) -> Null | None:

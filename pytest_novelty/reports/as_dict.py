@@ -152,6 +152,7 @@ def _variant(item: VariantResult) -> dict[str, Any]:
         "order_p_holm": item.order_p_holm,
         "together_p_holm": item.together_p,
         "detectable_vote_shift": item.seen,
+        "own_noise_flip_rate": item.noise,
         "transitions": {before: dict(row) for before, row in item.transitions.items()},
         "changes": [
             {
