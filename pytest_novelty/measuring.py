@@ -53,8 +53,8 @@ class VariantResult:
 
     ``estimates``: the pair metrics by name. ``changes``: of single-view metrics. ``transitions``: outcomes of the reference that
     became outcomes of the variant. ``moved_p``: exchange test; ``order_p``: of the order shown, under the variant; both adjusted
-    by Holm over the variants of the judge on the suite. ``seen``: the vote shift that the test sees with 80 % power. ``noise``: of a
-    variant that moves votes, the share of verdicts that the judge's own noise would change.
+    by Holm over the variants of the judge on the suite. ``seen``: the vote shift that the test sees with 80 % power. ``noise``:
+    of a variant that moves votes, the share of verdicts that the judge's own noise would change.
     """
 
     judge: str
