@@ -21,9 +21,10 @@ from pytest_novelty.gates import (
 )
 from pytest_novelty.judges.base import Judge
 from pytest_novelty.judges.registry import resolve_judges
+from pytest_novelty.looks import LOOK_LEVEL, SampleRange
 from pytest_novelty.model import REFERENCE, Instance, Suite, Variant
 from pytest_novelty.prompts import Prompt, resolve_prompt
-from pytest_novelty.sampling import sample_instances
+from pytest_novelty.sampling import grow_sample, sample_instances
 from pytest_novelty.settings import Settings
 from pytest_novelty.suites import check_variants, embedded_suites, resolve_suite
 
@@ -38,6 +39,24 @@ class SuitePlan:
     variants: tuple[Variant, ...]
     instances: tuple[Instance, ...]
     gates: tuple[Gate, ...]
+    looks: tuple[int, ...] = ()
+    """How many of the instances each planned look has; empty where the run does not look in between."""
+    look: int | None = None
+    """The look at which the run stopped, from 1; ``instances`` are then those of it."""
+
+    @property
+    def level(self) -> float:
+        """Of the intervals."""
+        return LOOK_LEVEL if len(self.looks) > 1 else 0.95
+
+    def look_of(self, instance: str) -> int:
+        """The number of the look to which an instance belongs, from 1; 1 where there is one look."""
+        place = self._places[instance]
+        return next((number for number, size in enumerate(self.looks, 1) if place < size), 1)
+
+    @cached_property
+    def _places(self) -> dict[str, int]:
+        return {instance.id: place for place, instance in enumerate(self.instances)}
 
     @property
     def sampled(self) -> bool:
@@ -68,7 +87,7 @@ class SuitePlan:
             gate, min(v.axes.votes for v in asked), all(v.axes.orders == "both" for v in asked)
         ):
             return problem
-        return cannot_pass(gate, *self.size(gate.stratum), by_point=by_point)
+        return cannot_pass(gate, *self.size(gate.stratum), by_point=by_point, level=self.level)
 
 
 @dataclass
@@ -95,9 +114,14 @@ class Plan:
         if present is not None:
             chosen = tuple({variant.name: variant for variant in (*present.variants, *chosen)}.values())
         check_variants(suite, chosen)
-        instances = sample_instances(suite, self.settings.sample, self.settings.seed)
+        looks: tuple[int, ...] = ()
+        if isinstance(self.settings.sample, SampleRange):
+            looks = self.settings.sample.sizes(len(suite.instances))
+            instances = grow_sample(suite, looks, self.settings.seed)
+        else:
+            instances = sample_instances(suite, self.settings.sample, self.settings.seed)
         gates = gates_for(suite, [parse_gate(text) for text in self.settings.gates])
-        planned = _with_stability_gate(SuitePlan(suite, chosen, instances, gates))
+        planned = _with_stability_gate(SuitePlan(suite, chosen, instances, gates, looks))
         for judge in self.judges:
             if judge.judges(suite.protocol) and judge.traits.uses_prompt:
                 for variant in chosen:
@@ -159,6 +183,16 @@ class Plan:
     def cases(self) -> Iterator[Case]:
         for planned in self.suites.values():
             yield from self.cases_of(planned)
+
+    def at_look(self, suite: str, look: int) -> Plan:
+        """The plan as if the suite ended with that look."""
+        planned = self.suites[suite]
+        cut = replace(planned, instances=planned.instances[: planned.looks[look - 1]], look=look)
+        return replace(self, suites={**self.suites, suite: cut})
+
+    def only(self, suite: str) -> Plan:
+        """The plan of one suite."""
+        return replace(self, suites={suite: self.suites[suite]})
 
     def check_options(self) -> None:
         """Every gate and variant that the options name fits at least one suite. Raises NoveltyError."""

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from pytest_novelty.claiming import Claim, find_claims
 from pytest_novelty.deciding import GateResult
 from pytest_novelty.derivation import derive_results, same_calls
 from pytest_novelty.enforcing import decide_gates
@@ -57,6 +58,7 @@ class Report:
     baselines: Mapping[str, float] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
     variants: list[VariantResult] = field(default_factory=list)
+    claims: list[Claim] = field(default_factory=list)
 
     def metric(
         self,
@@ -170,6 +172,7 @@ def _make_views(plan: Plan, results: Sequence[CaseResult]) -> tuple[list[CaseRes
             cross_fitted=settings.threshold == "cv",
             resamplers=resamplers.setdefault(suite, {}),
             threshold=settings.fixed_threshold,
+            level=plan.suites[suite].level,
         )
         outcomes += members
     return sorted(outcomes, key=lambda result: result.label), views
@@ -188,6 +191,7 @@ def _add_suite(report: Report, planned: SuitePlan, views: Mapping[tuple[str, str
     )
     report.metrics += measured.rows
     report.variants += measured.variants
+    report.claims += find_claims(planned, views, list(judges))
     report.gates += decide_gates(plan, planned, views, measured.rows, unenforced)
     for variant in planned.variants:
         sides = [(name, views[variant.name, name]) for name in judges if (variant.name, name) in views]

@@ -17,6 +17,7 @@ import pytest
 from pytest_novelty._pytest.cases import letter_of, plain
 from pytest_novelty._pytest.collecting import Collecting, not_collecting
 from pytest_novelty._pytest.ids import VIRTUAL, case_ids, gate_id, slug, virtual_part
+from pytest_novelty._pytest.looking import Looking, refuse_workers
 from pytest_novelty._pytest.options import read_settings
 from pytest_novelty._pytest.registration import conftests_read, merge_gates, merge_names
 from pytest_novelty._pytest.slices import cut
@@ -30,6 +31,7 @@ from pytest_novelty.errors import (
     SettingsError,
     StoreError,
 )
+from pytest_novelty.looks import SampleRange
 from pytest_novelty.model import Outcome, Record
 from pytest_novelty.outcomes import CaseResult, from_wire, to_wire
 from pytest_novelty.plan import Plan, make_plan
@@ -89,6 +91,7 @@ class NoveltySession:
         self._runner: Runner | None = None
         self._ahead: Sequence[Case] = ()
         self._sliced_ahead = False
+        self._looking = Looking(self.results)
         self._known_references: set[str] = set()
 
     # --- start ----------------------------------------------------------------------------------------------
@@ -126,6 +129,7 @@ class NoveltySession:
             for arg in config.args:
                 self._real_argument(arg)
         self._of_options = list(self.plan.suites)
+        refuse_workers(settings, config)
         if not self.is_worker and not settings.dry_run:
             SqliteStore(settings.store, check=True).close()
 
@@ -240,6 +244,10 @@ class NoveltySession:
     def judge_case(self, case: Case, item: pytest.Item) -> tuple[Outcome, list[Record]]:
         """The outcome and the records without a verdict; errors become a failed or skipped test without a traceback."""
         __tracebackhide__ = True
+        if isinstance(self.plan.settings.sample, SampleRange) and (
+            reason := self._looking.enter(case, self.plan, self._ahead, self._get_runner())
+        ):
+            pytest.skip(plain(reason))
         problem: NoveltyError | None = None
         try:
             runner = self._get_runner()
@@ -318,6 +326,7 @@ class NoveltySession:
 
             results = self.results()
             self._note_what_is_missing(sum(result.usage.made for result in results))
+            self.notes += self._looking.finish(results)
             if self.unpaid:
                 unenforced = unenforced or "the budget is reached"
             self.report = make_report(self.plan, results, unenforced=unenforced, notes=self.notes)

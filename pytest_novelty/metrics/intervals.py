@@ -112,7 +112,7 @@ def few_cluster_factor(clusters: int, level: float) -> float:
     return (_z(level) / t_quantile(clusters - 1, 0.5 + level / 2)) ** 2
 
 
-def _effective_share(values: FloatArray, clusters: npt.ArrayLike | None, level: float) -> float | None:
+def effective_share(values: FloatArray, clusters: npt.ArrayLike | None, level: float) -> float | None:
     """Effective n of a mean of per-instance values, its variance from clusters; None with one cluster.
 
     Where all values are equal a cluster counts once. (Counting every instance, 20 clusters of 5 with equal outcomes
@@ -138,7 +138,7 @@ def share_interval(events: BoolArray, clusters: npt.ArrayLike | None = None, lev
     values = np.asarray(events, dtype=np.float64)
     if not len(values):
         return None
-    n_eff = _effective_share(values, clusters, level)
+    n_eff = effective_share(values, clusters, level)
     return None if n_eff is None else clopper_pearson(float(values.mean()) * n_eff, n_eff, level)
 
 
@@ -150,7 +150,7 @@ def paired_share_interval(
     n = len(ahead)
     if not n:
         return None
-    n_eff = _effective_share(ahead.astype(np.float64) - behind, clusters, level)
+    n_eff = effective_share(ahead.astype(np.float64) - behind, clusters, level)
     if n_eff is None:
         return None
     b, c = int((ahead & ~behind).sum()), int((behind & ~ahead).sum())

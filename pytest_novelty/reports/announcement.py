@@ -52,7 +52,10 @@ def _suite_line(plan: Plan, planned: SuitePlan, stored: int) -> str:
         for _, variant in pairs
     )
     size = plural(len(planned.instances), "instance")
-    if planned.sampled:
+    if planned.looks:
+        looks = ", ".join(map(str, planned.looks))
+        size = f"{looks} instances in {plural(len(planned.looks), 'look')}, until all gates are decided"
+    elif planned.sampled:
         size += f" (a sample of {len(suite.instances)})"
     variants = f", {plural(len(planned.variants), 'variant')}" if len(planned.variants) > 1 else ""
     kept = f", {stored:,} verdicts stored" if stored else ", none stored"

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 from pytest_novelty.attribution import LEVEL
+from pytest_novelty.claiming import show_difference
 from pytest_novelty.metrics.view import Estimate
 from pytest_novelty.model import REFERENCE
 from pytest_novelty.plan import SuitePlan
@@ -54,7 +55,7 @@ def variant_lines(report: Report, planned: SuitePlan, judge: str, colour: bool) 
     if found:
         yield _table(report, planned, judge, found, colour)
     for item in found:
-        yield styled(f"  {item.variant}: {clean(item.sentence, 300)}.")
+        yield styled(f"  {item.variant} ({', '.join(item.changed)}): {clean(item.sentence, 300)}.")
     for variant, reason in skipped:
         yield styled(f"  {variant}: skipped, {judge} {reason}; it counts for nothing.", "dim")
     gates = [
@@ -72,6 +73,23 @@ def variant_lines(report: Report, planned: SuitePlan, judge: str, colour: bool) 
             value = f"{show_value(gate.gate.metric, gate.value)} {show_interval(gate.gate.metric, estimate)}".strip()
             table.add_row(styled(name), styled(value), *gate_cells(gate))
         yield table
+
+
+def claim_lines(report: Report, planned: SuitePlan, judge: str, colour: bool) -> Iterator[Any]:
+    """What the suite's contrast comes to under every variant."""
+    for claim in report.claims:
+        if (claim.judge, claim.suite) != (judge, planned.suite.name):
+            continue
+        contrast = claim.contrast
+        yield ""
+        title = f"{judge} on {claim.suite}: {contrast.field} {contrast.ours} less {contrast.base}, {claim.measure}"
+        columns = [("variant", "left"), ("difference", "left"), ("p (Holm)", "right"), ("n", "right")]
+        table = new_table(title, columns, colour)
+        for held in claim.held:
+            p = "" if held.p_holm is None else f"{held.p_holm:.2g}"
+            table.add_row(styled(held.variant), styled(show_difference(claim.measure, held)), p, str(held.estimate.n))
+        yield table
+        yield styled(f"  {clean(claim.sentence, 400)}.")
 
 
 def _where(variant: str) -> str:
