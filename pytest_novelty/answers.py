@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
 
 from pytest_novelty.digests import canonical_json
-from pytest_novelty.model import SCHEMA_VIOLATION, UNPARSED, Document, Failure, Json, Verdict
+from pytest_novelty.model import OK, SCHEMA_VIOLATION, STATUSES, TRUNCATED, UNPARSED, Document, Failure, Json, Verdict
 from pytest_novelty.parsing import parse_text
 from pytest_novelty.protocols.base import Powers, Protocol, describe, read_number, violates
 from pytest_novelty.validation import violation
@@ -16,7 +16,7 @@ _MAX_RAW: Final = 4_000_000
 
 
 class Extras(NamedTuple):
-    """What an answer may add: the trace of a retrieving judge, what the call cost, which model served it."""
+    """What an answer may add: the trace of a retrieving judge, what the call cost, which model served it and how it was asked."""
 
     retrieved: tuple[Document, ...] | None = None
     model: str | None = None
@@ -24,6 +24,11 @@ class Extras(NamedTuple):
     tokens_out: int | None = None
     cost_usd: float | None = None
     note: str = ""
+    tokens_cached: int | None = None
+    tokens_reasoning: int | None = None
+    retries: int = 0
+    latency_s: float | None = None
+    settings: str = ""
 
 
 _NOTHING: Final = Extras()
@@ -42,7 +47,7 @@ def read_answer(answer: Any, protocol: Protocol, powers: Powers, schema: Mapping
 
     A string (or UTF-8 bytes) is parsed and held against ``schema``, the one its prompt declares; a dict or a Verdict is
     held against the protocol. A dict with a string under ``answer`` wraps raw text together with ``usage``, ``cost_usd``,
-    ``model`` or ``retrieved``.
+    ``model`` or ``retrieved``; one with ``failed: {status, kind, message}`` says why there is no answer.
     """
     if isinstance(answer, Verdict):
         answer = _verdict_fields(answer, protocol)
@@ -84,9 +89,13 @@ def _read(raw: str, value: Any, protocol: Protocol, powers: Powers, schema: Mapp
     extras = _read_extras(value)
     if isinstance(extras, Failure):
         return Reading(raw, extras)
+    if (failed := _read_failed(value.get("failed"))) is not None:
+        return Reading(raw, failed, extras)
     if "answer" in value and isinstance(value["answer"], str) and protocol.key not in value:
         verdict, note = _read_text(value["answer"], protocol, powers, schema)
-        return Reading(raw, verdict, extras if not note else _with_note(extras, note))
+        if value.get("is_cut") is True and isinstance(verdict, Failure) and verdict.status == UNPARSED:
+            verdict = Failure(TRUNCATED, "truncated answer", "the token limit was reached before the verdict")
+        return Reading(raw, verdict, extras._replace(note=note) if note else extras)
     return Reading(raw, protocol.read(value, powers), extras)
 
 
@@ -120,11 +129,18 @@ def _verdict_fields(verdict: Verdict, protocol: Protocol) -> dict[str, Json]:
     return fields
 
 
-def _with_note(extras: Extras, note: str) -> Extras:
-    return Extras(extras.retrieved, extras.model, extras.tokens_in, extras.tokens_out, extras.cost_usd, note)
+def _read_failed(value: Any) -> Failure | None:
+    """The failure that an answer states itself."""
+    if value is None:
+        return None
+    status = value.get("status") if isinstance(value, Mapping) else None
+    if status not in STATUSES or status == OK:
+        known = ", ".join(STATUSES[1:])
+        return violates(f"failed must be {{status, kind, message}} with a status of {known}, not {describe(value)}")
+    return Failure(status, str(value.get("kind") or status), str(value.get("message") or ""))
 
 
-_EXTRA_KEYS: Final = frozenset({"retrieved", "model", "usage", "cost_usd"})
+_EXTRA_KEYS: Final = frozenset({"retrieved", "model", "usage", "cost_usd", "retries", "latency_s", "settings"})
 
 
 def _read_extras(value: Mapping[str, Any]) -> Extras | Failure:
@@ -133,6 +149,10 @@ def _read_extras(value: Mapping[str, Any]) -> Extras | Failure:
     cost = read_number(value, "cost_usd", (0.0, float("inf")))
     if isinstance(cost, Failure):
         return cost
+    latency = read_number(value, "latency_s", (0.0, float("inf")))
+    if isinstance(latency, Failure):
+        return latency
+    settings = value.get("settings")
     retrieved = _read_retrieved(value["retrieved"]) if value.get("retrieved") is not None else None
     if isinstance(retrieved, Failure):
         return retrieved
@@ -144,6 +164,12 @@ def _read_extras(value: Mapping[str, Any]) -> Extras | Failure:
         _tokens(usage, "prompt_tokens", "input_tokens"),
         _tokens(usage, "completion_tokens", "output_tokens"),
         cost,
+        "",
+        _tokens(usage, "cached_tokens"),
+        _tokens(usage, "reasoning_tokens"),
+        _tokens(value, "retries") or 0,
+        latency,
+        settings if isinstance(settings, str) else "",
     )
 
 

@@ -16,7 +16,7 @@ from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from dataclasses import dataclass
 from typing import Any, Final
 
-from pytest_novelty.errors import JudgeError
+from pytest_novelty.errors import JudgeError, JudgeStopped, NoveltyError
 from pytest_novelty.lanes import Finish, Item, Lane, Overdue
 from pytest_novelty.recording import Recorder
 
@@ -45,12 +45,14 @@ class AsyncRunner:
         recorder: Recorder,
         finish: Finish,
         pump: Callable[[], object],
+        stop: Callable[[Lane, NoveltyError], None],
         context: contextvars.Context,
         loop: asyncio.AbstractEventLoop | None,
     ) -> None:
         self._recorder = recorder
         self._finish = finish
         self._pump = pump
+        self._stop_lane = stop
         self._context = context
         self._foreign = loop is not None
         self._loop = loop
@@ -103,6 +105,9 @@ class AsyncRunner:
                 if late
                 else self._recorder.failed(call, error, time.perf_counter() - began)
             )
+        except JudgeStopped as stopped:  # the call came to no answer: nothing is recorded
+            record = None
+            self._stop_lane(lane, masked(stopped, self._recorder.mask))
         except BaseException as error:  # a judge may even call sys.exit(), which would end the loop
             record = self._recorder.failed(call, error, time.perf_counter() - began)
         with self._lock:
@@ -110,7 +115,10 @@ class AsyncRunner:
                 return
             flight.over = True
             self._flights.discard(flight)
-        self._finish(lane, [flight.item], [record], time.perf_counter() - began)
+        if record is None:
+            self._finish(lane, [], [], 0.0)
+        else:
+            self._finish(lane, [flight.item], [record], time.perf_counter() - began)
 
     # --- context managers -----------------------------------------------------------------------------------
 
@@ -127,6 +135,8 @@ class AsyncRunner:
                     value = await stack.enter_async_context(manager)
                 else:
                     value = stack.enter_context(manager)
+        except NoveltyError as error:
+            self._stop_lane(lane, JudgeStopped(self._recorder.mask(error.message), hint=error.hint))
         except BaseException as error:
             reason = self._recorder.mask(f"{type(error).__name__}: {error}")
             lane.broken = JudgeError(f"the judge {lane.judge.name!r} could not be entered: {reason}")
@@ -203,6 +213,10 @@ class AsyncRunner:
         if not self._foreign:
             loop.call_soon_threadsafe(loop.stop)
         return problems
+
+
+def masked(error: JudgeStopped, mask: Callable[[str], str]) -> JudgeStopped:
+    return JudgeStopped(mask(error.message), hint=None if error.hint is None else mask(error.hint))
 
 
 def _run_loop(loop: asyncio.AbstractEventLoop) -> None:

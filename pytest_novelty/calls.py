@@ -99,7 +99,7 @@ class CallPlanner:
 
     def _make_common(self, case: Case) -> _Common:
         judge, axes = case.judge, case.variant.axes
-        prompt = self._prompts[axes.prompt] if judge.traits.uses_prompt else None
+        prompt = self._prompts[judge.prompt_of(case.suite.protocol, case.variant)] if judge.traits.uses_prompt else None
         schema = prompt.schema(judge.traits) if prompt else case.protocol.answer_schema(judge.traits)
         parts = {
             "judge": digest(f"{judge.name}\x1f{judge.version}", 4),

@@ -30,7 +30,9 @@ def _make_parser() -> argparse.ArgumentParser:
         prog="pytest-novelty", description="Suites, prompts and records of novelty judges."
     )
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
-    validate = commands.add_parser("validate", help="check suites and prompts", description=validate_paths.__doc__)
+    validate = commands.add_parser(
+        "validate", help="check suites, prompts and judge files", description=validate_paths.__doc__
+    )
     validate.add_argument("paths", nargs="+", type=Path, metavar="PATH")
     validate.set_defaults(run=lambda arguments: validate_paths(arguments.paths))
     export = commands.add_parser(
@@ -39,12 +41,19 @@ def _make_parser() -> argparse.ArgumentParser:
     export.add_argument("--store", type=Path, default=None, help="the store file (.novelty/verdicts.sqlite)")
     export.add_argument("--out", type=Path, default=None, help="the file to write; default: standard output")
     export.add_argument("--judge", default=None, help="only this judge's records")
-    export.set_defaults(run=lambda arguments: export_records(arguments.store, arguments.out, arguments.judge))
+    export.add_argument(
+        "--no-text", action="store_true", help="leave out answers, reasons and messages: for unpublished ideas"
+    )
+    export.set_defaults(
+        run=lambda arguments: export_records(arguments.store, arguments.out, arguments.judge, arguments.no_text)
+    )
     return parser
 
 
 def validate_paths(paths: Sequence[Path]) -> int:
-    """Check suites (folders with suite.yaml, .yaml, .jsonl, folders of texts) and prompts (.yaml); folders are searched."""
+    """Check suites (folders with suite.yaml, .yaml, .jsonl, folders of texts), prompts and judge files (.yaml); folders are
+    searched.
+    """
     wrong = checked = 0
     for path in paths:
         targets = _targets(path)
@@ -70,24 +79,25 @@ def _targets(path: Path) -> list[Path]:
         return [path]
     found = [suite.parent for suite in sorted(path.rglob("suite.yaml"))]
     found += [ideas.parent for ideas in sorted(path.rglob("ideas.jsonl"))]
-    found += [file for file in sorted(path.rglob("*.yaml")) if _declared_format(file) == "prompt"]
+    found += [file for file in sorted(path.rglob("*.yaml")) if _declared_format(file) in ("prompt", "judge")]
     return found or ([path] if any(file.suffix in (".txt", ".md") for file in path.iterdir()) else [])
 
 
 def _declared_format(path: Path) -> str:
-    """``prompt``, ``suite`` or nothing, by the first ``format:`` of a file; data of other kinds is left alone."""
+    """``prompt``, ``judge``, ``suite`` or nothing, by the first ``format:`` of a file; data of other kinds is left alone."""
     try:
         head = path.read_text(encoding="utf-8", errors="replace")[:4000]
     except OSError:
         return ""
     for line in head.splitlines():
         if line.startswith("format:"):
-            return "prompt" if "novelty-prompt/" in line else "suite" if "novelty-suite/" in line else ""
+            return next((kind for kind in ("prompt", "judge", "suite") if f"novelty-{kind}/" in line), "")
     return ""
 
 
 def _check(path: Path) -> str:
     """Validate one file or folder; what it is, in a line. Raises NoveltyError."""
+    from pytest_novelty.judges.llm.files import load_judge_file
     from pytest_novelty.prompts import check_prompt, load_prompt, resolve_prompt
     from pytest_novelty.suites import check_variants, load_suite
 
@@ -95,6 +105,11 @@ def _check(path: Path) -> str:
         prompt = load_prompt(path)
         check_prompt(prompt)
         return f"{prompt.protocol.name} prompt {prompt.name} {prompt.version}"
+    if path.is_file() and _declared_format(path) == "judge":
+        settings = load_judge_file(path)
+        for name in settings.prompts:
+            check_prompt(resolve_prompt(settings.prompts[name], settings.folder, name))
+        return f"judge {settings.name}, {settings.provider}:{settings.model}"
     suite = load_suite(path)
     check_variants(suite, suite.variants.values())
     for name in sorted({variant.axes.prompt for variant in suite.variants.values()}):
@@ -103,8 +118,11 @@ def _check(path: Path) -> str:
     return f"{suite.protocol} suite {suite.name} {suite.version}, {len(suite.instances)} instances, {labels}"
 
 
-def export_records(store: Path | None, out: Path | None, judge: str | None) -> int:
-    """Write every record of a store, one JSON object a line, sorted, ASCII: for --novelty-judge replay:FILE and other tools."""
+def export_records(store: Path | None, out: Path | None, judge: str | None, no_text: bool = False) -> int:
+    """Write every record of a store, one JSON object a line, sorted, ASCII: a cassette for --novelty-offline
+    --novelty-store FILE, and for --novelty-judge replay:FILE. Two exports of equal records are equal files.
+    """
+    from pytest_novelty.cassette import without_texts
     from pytest_novelty.digests import canonical_json
     from pytest_novelty.reports.as_dict import write_atomically
     from pytest_novelty.settings import DEFAULT_STORE
@@ -115,7 +133,8 @@ def export_records(store: Path | None, out: Path | None, judge: str | None) -> i
         raise SettingsError("there is no store", path=path, hint="Name one with --store")
     opened = SqliteStore(path)
     try:
-        lines = (canonical_json(record_to_dict(record)) for record in opened.records() if judge in (None, record.judge))
+        written = without_texts if no_text else record_to_dict
+        lines = (canonical_json(written(record)) for record in opened.records() if judge in (None, record.judge))
         if out is None:
             for line in lines:
                 print(line)

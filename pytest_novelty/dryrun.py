@@ -6,12 +6,17 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from pytest_novelty.calls import CallPlanner, Case
+from pytest_novelty.cassette import open_store
+from pytest_novelty.judges.base import Expected, Judge
+from pytest_novelty.judges.llm.prices import Tokens
 from pytest_novelty.plan import Plan
 from pytest_novelty.reports.text import plural, show_usd
-from pytest_novelty.store import NOT_REUSED, MemoryStore, SqliteStore, VerdictStore
+from pytest_novelty.store import NOT_REUSED, MemoryStore, VerdictStore
 
 _CHARACTERS_A_TOKEN = 4
 """The usual rule of thumb for English; stated wherever an estimate rests on it."""
+_TOKENS_OUT = 300
+"""Assumed of a model's answer until one is stored: a few sentences of reasoning and the verdict."""
 _BATCH = 200
 
 
@@ -25,6 +30,9 @@ class Estimated:
     calls: int = 0
     stored: int = 0
     characters_in: int = 0
+    expected: Expected | None = None
+    """Of the first call that is to be made; the price and the most output tokens are those of all."""
+    tokens_out_a_call: float | None = None
     usd_a_call: float | None = None
     basis: str = ""
     seconds_a_call: float | None = None
@@ -67,6 +75,8 @@ class DryRun:
         if part.characters_in:
             count = part.characters_in // _CHARACTERS_A_TOKEN
             tokens = f", about {count:,} input tokens ({_CHARACTERS_A_TOKEN} characters a token)"
+            if part.tokens_out_a_call is not None:
+                tokens += f" and {round(part.missing * part.tokens_out_a_call):,} output tokens"
         calls = f"{plural(part.calls, 'call')}, {part.stored:,} stored, {part.missing:,} to make"
         return f"{part.judge} on {part.suite}{variant}: {calls}{tokens}, {show_usd(part.cost_usd)} ({part.basis})"
 
@@ -80,7 +90,9 @@ class DryRun:
 def estimate_run(plan: Plan, cases: Iterable[Case]) -> DryRun:
     """Plan every call, look which are stored, price the rest. Asks no judge and writes nothing."""
     settings = plan.settings
-    store: VerdictStore = SqliteStore(settings.store) if settings.store.exists() else MemoryStore()
+    store: VerdictStore = MemoryStore()
+    if settings.store.exists():
+        store = open_store(settings.store, offline=True)
     planner = CallPlanner(plan.prompts, settings.seed)
     parts: dict[tuple[str, str, str], Estimated] = {}
     try:
@@ -116,15 +128,33 @@ def _add(
                 part.stored += 1
             else:
                 part.characters_in += sum(len(message["content"]) for message in call.request.messages)
+                if part.expected is None:
+                    part.expected = case.judge.expect(call.request)
 
 
 def _price(part: Estimated, plan: Plan, store: VerdictStore) -> None:
     judge = next(item for item in plan.judges if item.name == part.judge)
     cost, seconds, count = store.means(judge.name, judge.version)
     part.seconds_a_call = seconds
-    if judge.traits.cost_usd_per_call is not None:
+    if part.expected is not None:
+        _price_tokens(part, part.expected, judge, store)
+    elif judge.traits.cost_usd_per_call is not None:
         part.usd_a_call, part.basis = judge.traits.cost_usd_per_call, "as the judge declares"
     elif cost is not None:
         part.usd_a_call, part.basis = cost, f"the mean of {plural(count, 'stored call')}"
     else:
         part.basis = "the judge declares no cost; the first five calls would measure it"
+
+
+def _price_tokens(part: Estimated, expected: Expected, judge: Judge, store: VerdictStore) -> None:
+    """A model's calls: input tokens by the rule of thumb, output tokens as in stored calls, else assumed."""
+    stored = store.mean_tokens_out(judge.name, judge.version)
+    out = min(_TOKENS_OUT, expected.tokens_out) if stored is None else stored
+    part.tokens_out_a_call = out
+    basis = f"output tokens {'assumed' if stored is None else 'as in stored calls'}: {out:.0f} a call"
+    if expected.price is None:
+        part.basis = f"price {judge.price_basis}; {basis}"
+        return
+    tokens_in = part.characters_in / _CHARACTERS_A_TOKEN / part.missing
+    part.usd_a_call = expected.price.cost_usd(Tokens(round(tokens_in), round(out)))
+    part.basis = f"price from {judge.price_basis}; {basis}"

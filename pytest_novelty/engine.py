@@ -70,11 +70,13 @@ class Engine:
         self._ledger = ledger
         self._offline = offline
         self._refresh = refresh
-        self._recorder = Recorder(stuck_hint)
+        self._recorder = Recorder(stuck_hint, [secret for judge in judges for secret in judge.secrets])
         self._lock = threading.Lock()
         self._lanes = {
             judge.name: Lane(judge, min(concurrency, judge.traits.max_concurrency or concurrency)) for judge in judges
         }
+        for judge in judges:
+            judge.keep_pace(store.pace)
         if ledger is not None:
             for lane in self._lanes.values():  # what earlier calls cost is known, and need not be measured again
                 lane.stored_cost_usd = store.means(lane.judge.name, lane.judge.version)[0]
@@ -90,7 +92,7 @@ class Engine:
         self._written: deque[tuple[list[Item], list[Record]]] = deque()
         self._wake_writer = threading.Event()
         context = contextvars.copy_context()
-        self._async = AsyncRunner(self._recorder, self._finish, self._pump, context, loop)
+        self._async = AsyncRunner(self._recorder, self._finish, self._pump, self._break, context, loop)
         self._sync = SyncRunner(self._recorder, self._finish, self._adopt, context)
         self._threads = [
             threading.Thread(target=self._write, name="novelty-writer", daemon=True),
@@ -150,6 +152,7 @@ class Engine:
                     raise lane.broken
                 if ticket.event is None:
                     ticket.event = threading.Event()
+                ticket.event.clear()  # set with calls pending: somebody had to look whether a judge is broken
             if not ticket.event.wait(1.0) and tick is not None:
                 tick()
         if ticket.stopped:
@@ -236,6 +239,9 @@ class Engine:
         return [lane.queue.popleft() for _ in range(min(size, len(lane.queue)))]
 
     def _take_paid(self, lane: Lane, ledger: Ledger) -> list[Item]:
+        expected = lane.judge.expect(lane.queue[0].call.request)
+        if expected is not None and expected.bound_usd is not None:
+            return self._take_reserved(lane, ledger, expected.bound_usd, is_known=True)
         cost = lane.judge.traits.cost_usd_per_call
         if cost is None:
             cost = lane.stored_cost_usd
@@ -249,6 +255,11 @@ class Engine:
                 return []
             cost = measured.mean_usd if measured.over else None
         cost = None if cost is None else lane.price_usd(cost)
+        return self._take_reserved(
+            lane, ledger, cost, is_known=cost is not None or self._measuring_is_over(lane, ledger)
+        )
+
+    def _take_reserved(self, lane: Lane, ledger: Ledger, cost: float | None, *, is_known: bool) -> list[Item]:
         granted = ledger.begin_measuring(lane.judge.name) if cost is None else ledger.reserve(cost)
         if granted:
             item = lane.queue.popleft()
@@ -256,7 +267,7 @@ class Engine:
             item.measures = cost is None
             return [item]
         lane.denied = True  # until a call ends or the watch looks again
-        if lane.in_flight == 0 and (cost is not None or self._measuring_is_over(lane, ledger)):
+        if lane.in_flight == 0 and is_known:
             lane.exhausted = True
             self._stop(lane)
         return []
@@ -273,6 +284,12 @@ class Engine:
                 ticket.stopped = True
                 ticket.count_down()
         lane.queue.clear()
+
+    def _break(self, lane: Lane, error: NoveltyError) -> None:
+        """A judge says that no call of its could succeed: who waits for one is told so at once."""
+        with self._lock:
+            lane.broken = lane.broken or error
+            self._wake_all()
 
     def _adopt(self, lane: Lane, item: Item, answer: object) -> None:
         """A sync judge returned an awaitable: from here on it is a call in flight of its own."""
@@ -364,6 +381,10 @@ class Engine:
             time.sleep(0.01)
         self._sync.stop()
         problems = self._async.stop(timeout_s)
+        if self._sync.abandoned:
+            problems.append(
+                f"{self._sync.abandoned} calls that timed out could not be ended: their threads were abandoned"
+            )
         self._done.set()
         self._wake_writer.set()
         self._threads[0].join(timeout_s)

@@ -14,6 +14,7 @@
      +- RunError                 something stops a run that had begun
          +- MissingVerdictError  --novelty-offline and the store has no verdict for a request
          +- BudgetReached        the next call would exceed --novelty-budget
+         +- JudgeStopped         a model judge fails again and again in the same way: wrong key, unknown model, dead server
 
 The plugin turns the first four into ``pytest.UsageError`` (exit status 4); none of them shows a traceback.
 """
@@ -127,6 +128,10 @@ class MissingVerdictError(RunError):
 
 class BudgetReached(RunError):
     """The next call would exceed the budget."""
+
+
+class JudgeStopped(RunError):
+    """A judge that asks a server fails in the same way again and again; going on would fail every case."""
 
 
 def nearest(name: str, known: Iterable[str]) -> str | None:

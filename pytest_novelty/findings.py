@@ -89,6 +89,43 @@ def find_looked_up(views: Views) -> list[str]:
     return found
 
 
+def find_of_calls(outcomes: Sequence[CaseResult]) -> list[str]:
+    """What the calls themselves tell: who served them, what was refused."""
+    return [*find_models(outcomes), *find_refused_settings(outcomes), *find_filtered(outcomes)]
+
+
+def find_refused_settings(outcomes: Sequence[CaseResult]) -> list[str]:
+    """Parameters that were asked for and that the server did not take: the judge is not the one that was meant."""
+    found: dict[str, set[str]] = {}
+    for result in outcomes:
+        for told in result.usage.settings:
+            refused = [part.removesuffix(" (refused)") for part in told.split(", ") if part.endswith(" (refused)")]
+            found.setdefault(result.judge, set()).update(refused)
+    return [
+        f"{judge} was asked without {', '.join(sorted(names))}: the server does not take it"
+        for judge, names in sorted(found.items())
+        if names
+    ]
+
+
+def find_filtered(outcomes: Sequence[CaseResult]) -> list[str]:
+    """Instances that a provider's content filter refuses: no verdict on them says anything about the judge."""
+    found: dict[tuple[str, str], list[str]] = {}
+    for result in outcomes:
+        if result.kinds.get("content filter") and result.instance not in found.get((result.judge, result.suite), ()):
+            found.setdefault((result.judge, result.suite), []).append(result.instance)
+    return [
+        f"a content filter refuses {len(instances)} instances of {suite} for {judge}: {_listed(instances)}; "
+        "a suite's blocklist takes them out"
+        for (judge, suite), instances in sorted(found.items())
+    ]
+
+
+def _listed(names: Sequence[str], limit: int = 10) -> str:
+    more = f" and {len(names) - limit} more" if len(names) > limit else ""
+    return ", ".join(sorted(names)[:limit]) + more
+
+
 def find_models(outcomes: Sequence[CaseResult]) -> list[str]:
     """Two served models under one judge: a silent update, or a router."""
     served: dict[str, set[str]] = {}

@@ -8,14 +8,14 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from pytest_novelty.errors import DataError
+from pytest_novelty.errors import NoveltyError
 from pytest_novelty.model import Json
 
 MAX_LINE_BYTES: Final = 8_000_000
 """A paper's full text is about 0.1 MB; a longer line is a mistake or an attack."""
 
 
-def read_jsonl(path: Path, kind: type[DataError]) -> Iterator[tuple[int, Json]]:
+def read_jsonl(path: Path, kind: type[NoveltyError]) -> Iterator[tuple[int, Json]]:
     """(line number, value) of every line that is not blank. Raises ``kind`` for a line that is too long or not JSON."""
     try:
         opened = path.open("rb")

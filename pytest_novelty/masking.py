@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Final
 
 _NAMED_LIKE_A_SECRET: Final = re.compile(r"key|token|secret|passw|credential|(?<![a-z])auth(?!or)", re.IGNORECASE)
@@ -15,14 +15,15 @@ _MIN_LENGTH: Final = 8
 MASK: Final = "[masked]"
 
 
-def make_mask(environment: Mapping[str, str] | None = None) -> Callable[[str], str]:
-    """A function that replaces every secret value of ``environment`` (default: ``os.environ``) in a text."""
+def make_mask(environment: Mapping[str, str] | None = None, secrets: Iterable[str] = ()) -> Callable[[str], str]:
+    """A function that replaces every secret value of ``environment`` (default: ``os.environ``), and ``secrets``, in a text."""
     source = os.environ if environment is None else environment
     values = {
         value
         for name, value in source.items()
         if _NAMED_LIKE_A_SECRET.search(name) and len(value) >= _MIN_LENGTH and not os.path.exists(value)  # noqa: PTH110 - may hold what Path refuses
     }
+    values.update(secret for secret in secrets if len(secret) >= _MIN_LENGTH)
     once = {json.dumps(value)[1:-1] for value in values}  # as in a JSON text, and as in a JSON text inside one
     spellings = {*values, *once, *(json.dumps(value)[1:-1] for value in once)}
     if not spellings:

@@ -162,6 +162,8 @@ class Suite:
     provenance: str = ""
     gates: tuple[str, ...] = ()
     cluster: str | None = None
+    blocklist: Mapping[str, str] = field(default_factory=dict)
+    """Instances that are left out (they are not in ``instances``), with the reason of each."""
     profile: str = "default"
     contrast: Contrast | None = None
     metadata: Mapping[str, Json] = field(default_factory=dict)
@@ -275,7 +277,10 @@ class Failure:
 
 
 class Record(NamedTuple):
-    """One call, as stored and exported. ``raw`` is the judge's answer as JSON (a string answer: a JSON string)."""
+    """One call, as stored and exported. ``raw`` is the judge's answer as JSON (a string answer: a JSON string).
+
+    ``tokens_in`` contains ``tokens_cached``, ``tokens_out`` contains ``tokens_reasoning``. ``settings``: how a model was asked.
+    """
 
     key: str
     judge: str
@@ -303,6 +308,9 @@ class Record(NamedTuple):
     retries: int = 0
     parts: str = ""
     created: str = ""
+    tokens_cached: int | None = None
+    tokens_reasoning: int | None = None
+    settings: str = ""
 
 
 class Vote(NamedTuple):

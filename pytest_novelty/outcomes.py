@@ -48,6 +48,9 @@ class Usage(NamedTuple):
     tokens_out: int = 0
     latencies_ms: tuple[int, ...] = ()
     models: tuple[str, ...] = ()
+    tokens_cached: int = 0
+    tokens_reasoning: int = 0
+    settings: tuple[str, ...] = ()
 
     def joined(self, other: Usage) -> Usage:
         """Of one case that was asked for twice: what the second found stored is what the first paid for."""
@@ -61,6 +64,9 @@ class Usage(NamedTuple):
             self.tokens_out + other.tokens_out,
             self.latencies_ms + other.latencies_ms,
             tuple(sorted({*self.models, *other.models})),
+            self.tokens_cached + other.tokens_cached,
+            self.tokens_reasoning + other.tokens_reasoning,
+            tuple(sorted({*self.settings, *other.settings})),
         )
 
 
@@ -158,7 +164,7 @@ def _reason(label: str | None, records: Iterable[Record]) -> str:
 def _usage(fresh: Sequence[Record], records: Sequence[Record]) -> Usage:
     reused = len(records) - len(fresh)
     if not fresh:
-        return Usage(reused=reused, models=_models(records))
+        return Usage(reused=reused, models=_models(records), settings=_settings(records))
     costs = [record.cost_usd for record in fresh if record.cost_usd is not None]
     return Usage(
         made=len(fresh),
@@ -170,11 +176,19 @@ def _usage(fresh: Sequence[Record], records: Sequence[Record]) -> Usage:
         tokens_out=sum([record.tokens_out or 0 for record in fresh]),
         latencies_ms=tuple([round(record.latency_s * 1000) for record in fresh]),
         models=_models(records),
+        tokens_cached=sum([record.tokens_cached or 0 for record in fresh]),
+        tokens_reasoning=sum([record.tokens_reasoning or 0 for record in fresh]),
+        settings=_settings(records),
     )
 
 
 def _models(records: Iterable[Record]) -> tuple[str, ...]:
     found = {record.model for record in records if record.model}
+    return tuple(sorted(found)) if found else ()
+
+
+def _settings(records: Iterable[Record]) -> tuple[str, ...]:
+    found = {record.settings for record in records if record.settings}
     return tuple(sorted(found)) if found else ()
 
 
@@ -268,11 +282,15 @@ def to_wire(result: CaseResult, suite: Suite, instance: Instance) -> str:
         usage.unpriced,
         usage.tokens_in,
         usage.tokens_out,
+        usage.tokens_cached,
+        usage.tokens_reasoning,
     ]
     if usage.latencies_ms:
         value["ms"] = list(usage.latencies_ms)
     if usage.models:
         value["models"] = list(usage.models)
+    if usage.settings:
+        value["settings"] = list(usage.settings)
     text = canonical_json(value)
     if len(text) > MAX_WIRE_BYTES:
         value["why"] = value["why"][:60]
@@ -296,7 +314,7 @@ def from_wire(value: Mapping[str, Any], suite: Suite, instance: Instance) -> Cas
         )
     label = value["label"]
     outcome = Outcome(label, result_of(label, instance.gold), votes, instance.gold, _mean_score(votes), value["why"])
-    made, reused, retries, cost, unpriced, tokens_in, tokens_out = value["use"]
+    made, reused, retries, cost, unpriced, tokens_in, tokens_out, cached, reasoning = value["use"]
     judge, suite_name, variant, instance_id = value["id"]
     return CaseResult(
         judge,
@@ -306,7 +324,7 @@ def from_wire(value: Mapping[str, Any], suite: Suite, instance: Instance) -> Cas
         outcome=outcome,
         usage=Usage(
             made, reused, retries, cost, unpriced, tokens_in, tokens_out,
-            tuple(value.get("ms", ())), tuple(value.get("models", ())),
+            tuple(value.get("ms", ())), tuple(value.get("models", ())), cached, reasoning, tuple(value.get("settings", ())),
         ),
         trace=Trace(*value["trace"]) if "trace" in value else Trace(),
         kinds=value.get("kinds", {}),

@@ -125,7 +125,7 @@ class Plan:
         for judge in self.judges:
             if judge.judges(suite.protocol) and judge.traits.uses_prompt:
                 for variant in chosen:
-                    self._load_prompt(variant.axes.prompt, suite)
+                    self._load_prompt(judge.prompt_of(suite.protocol, variant), suite)
         self.suites[suite.name] = planned
         return planned
 
@@ -233,6 +233,12 @@ def make_plan(
 ) -> Plan:
     """Resolve judges and, unless only marked tests run, suites. Raises NoveltyError for anything that cannot be found."""
     judges = resolve_judges(settings.judges, registered_judges, settings.base, also=also)
+    for judge in judges:
+        if settings.budget_usd is not None and not settings.offline and judge.price_basis.startswith("unknown"):
+            raise SettingsError(
+                f"a budget was given, but the price of judge {judge.name!r} is {judge.price_basis}",
+                hint="A server of your own costs price: {input: 0, output: 0}",
+            )
     known = {**embedded_suites(), **registered_suites}
     plan = Plan(settings, judges, known)
     known_judges = [judge.name for judge in judges]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import time
 import traceback
+from collections.abc import Iterable
 from typing import Any, Final
 
 from pytest_novelty.answers import Reading, read_answer, read_raw
@@ -18,8 +19,8 @@ _MAX_MESSAGE: Final = 2000
 class Recorder:
     """Makes the record of a call. Safe to use from any thread."""
 
-    def __init__(self, stuck_hint: str = "") -> None:
-        self.mask = make_mask()
+    def __init__(self, stuck_hint: str = "", secrets: Iterable[str] = ()) -> None:
+        self.mask = make_mask(secrets=secrets)
         self._stuck_hint = stuck_hint
         self._second = 0
         self._created = ""
@@ -51,8 +52,8 @@ class Recorder:
 
     def reread(self, call: Call, stored: Record) -> Record:
         """A stored answer, read again under the present rules and declarations."""
-        if stored.status != OK and stored.raw.startswith("["):  # an answer that could not even be kept as it was
-            return stored
+        if not stored.raw or (stored.status != OK and stored.raw.startswith("[")):
+            return stored  # its text was left out of a cassette, or it could not even be kept as it was
         reading = read_raw(stored.raw, call.case.protocol, call.case.judge.traits, call.schema)
         fresh = self._record(call, reading, stored.latency_s)
         return fresh._replace(
@@ -91,10 +92,13 @@ class Recorder:
             extras.tokens_in,
             extras.tokens_out,
             cost,
-            latency_s,
-            0,
+            latency_s if extras.latency_s is None else extras.latency_s,
+            extras.retries,
             call.parts,
             self._now(),
+            extras.tokens_cached,
+            extras.tokens_reasoning,
+            mask(extras.settings),
         )
 
     def _empty(self, call: Call, status: str, kind: str, message: str, latency_s: float) -> Record:

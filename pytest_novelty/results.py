@@ -14,7 +14,7 @@ from pytest_novelty.deciding import GateResult
 from pytest_novelty.derivation import derive_results, same_calls
 from pytest_novelty.enforcing import decide_gates
 from pytest_novelty.errors import SettingsError, UnknownNameError
-from pytest_novelty.findings import find_degenerate, find_looked_up, find_models, find_unanswered
+from pytest_novelty.findings import find_degenerate, find_looked_up, find_of_calls, find_unanswered
 from pytest_novelty.gates import MAX
 from pytest_novelty.headline import make_headline
 from pytest_novelty.measuring import MetricRow, VariantResult, measure
@@ -41,6 +41,8 @@ class Calls:
     cost_usd: float | None = 0.0
     unpriced: int = 0
     latency_s: Mapping[str, float] = field(default_factory=dict)
+    tokens_cached: int = 0
+    tokens_reasoning: int = 0
 
 
 @dataclass
@@ -145,7 +147,7 @@ def make_report(
     for planned in plan.suites.values():
         of_suite = {key[1:]: view for key, view in views.items() if key[0] == planned.suite.name}
         _add_suite(report, planned, of_suite, unenforced)
-    report.findings = [*find_unanswered(views), *find_degenerate(views), *find_looked_up(views), *find_models(judged)]
+    report.findings = [*find_unanswered(views), *find_degenerate(views), *find_looked_up(views), *find_of_calls(judged)]
     report.headline = make_headline(report)
     return report
 
@@ -222,6 +224,8 @@ def _count_calls(plan: Plan, outcomes: Sequence[CaseResult]) -> Calls:
         cost_usd=None if unpriced else known,
         unpriced=unpriced,
         latency_s=percentiles,
+        tokens_cached=sum(use.tokens_cached for use in uses),
+        tokens_reasoning=sum(use.tokens_reasoning for use in uses),
     )
 
 

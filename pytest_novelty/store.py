@@ -19,9 +19,11 @@ from typing import Any, Final, Protocol
 
 from pytest_novelty.digests import canonical_json
 from pytest_novelty.errors import StoreError
+from pytest_novelty.judges.base import Pace
 from pytest_novelty.model import ERROR, OK, TIMEOUT, Document, Record
+from pytest_novelty.pace import MemoryPace, SharedPace
 
-_FORMAT: Final = 1
+_FORMAT: Final = 2
 _APPLICATION_ID: Final = 0x6E76_6C74  # "nvlt"
 _TIMEOUT_S: Final = 30.0
 _CHECK_UP_TO_BYTES: Final = 64_000_000
@@ -29,12 +31,16 @@ _IN_LIMIT: Final = 500
 
 _COLUMNS: Final = Record._fields
 _TYPES: Final = {"sample": "INTEGER", "seed": "INTEGER", "score": "REAL", "abstained": "INTEGER", "tokens_in": "INTEGER",
-                 "tokens_out": "INTEGER", "cost_usd": "REAL", "latency_s": "REAL", "retries": "INTEGER"}  # fmt: skip
+                 "tokens_out": "INTEGER", "cost_usd": "REAL", "latency_s": "REAL", "retries": "INTEGER",
+         "tokens_cached": "INTEGER", "tokens_reasoning": "INTEGER"}  # fmt: skip
 _CREATE: Final = (
     "CREATE TABLE IF NOT EXISTS records ("
     + ", ".join(f'"{name}" {_TYPES.get(name, "TEXT")}{" PRIMARY KEY" if name == "key" else ""}' for name in _COLUMNS)
     + ")"
 )
+_ADDED: Final = {1: ("tokens_cached", "tokens_reasoning", "settings")}
+"""Columns that a store of an earlier format lacks. They stand at the end, where SQLite adds them."""
+_PACE: Final = "CREATE TABLE IF NOT EXISTS pace (judge TEXT PRIMARY KEY, next REAL)"
 _SLOT_INDEX: Final = "CREATE INDEX IF NOT EXISTS slots ON records (suite, instance, judge)"
 _LEDGER: Final = "CREATE TABLE IF NOT EXISTS ledger (run TEXT PRIMARY KEY, budget REAL, spent REAL, reserved REAL)"
 _MEASURED: Final = (
@@ -65,6 +71,18 @@ class VerdictStore(Protocol):
     def means(self, judge: str, version: str) -> tuple[float | None, float | None, int]:
         """(mean cost in USD, mean seconds, calls) of a judge's priced and valid calls; None where there are none."""
 
+    def count(self, suite: str, judge: str, version: str) -> int:
+        """Reusable records of one judge version on one suite."""
+
+    def count_older(self, suite: str, judge: str, version: str) -> int:
+        """Records of other versions of a judge on one suite."""
+
+    def mean_tokens_out(self, judge: str, version: str) -> float | None:
+        """Of a judge's calls that told their tokens; None if there are none."""
+
+    def pace(self, judge: str) -> Pace:
+        """The turns of everybody who uses this store."""
+
     def close(self) -> None: ...
 
 
@@ -88,6 +106,22 @@ class MemoryStore:
         costs = [record.cost_usd for record in own if record.cost_usd is not None]
         seconds = sum(record.latency_s for record in own) / len(own) if own else None
         return sum(costs) / len(costs) if costs else None, seconds, len(costs)
+
+    def count(self, suite: str, judge: str, version: str) -> int:
+        slots = [(r.suite, r.judge, r.judge_version) for r in self._records.values() if r.status not in NOT_REUSED]
+        return slots.count((suite, judge, version))
+
+    def count_older(self, suite: str, judge: str, version: str) -> int:
+        own = [r for r in self._records.values() if (r.suite, r.judge) == (suite, judge)]
+        return sum(record.judge_version != version for record in own)
+
+    def mean_tokens_out(self, judge: str, version: str) -> float | None:
+        own = [r.tokens_out for r in self._records.values() if (r.judge, r.judge_version) == (judge, version)]
+        told = [count for count in own if count is not None]
+        return sum(told) / len(told) if told else None
+
+    def pace(self, judge: str) -> Pace:
+        return MemoryPace()
 
     def close(self) -> None:
         pass
@@ -136,13 +170,14 @@ class SqliteStore:
                 tables = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
                 if application != _APPLICATION_ID and tables:
                     raise StoreError("is a database of another program", path=self.path, hint=_ELSEWHERE)
-                if application == _APPLICATION_ID and version != _FORMAT:
+                if application == _APPLICATION_ID and version not in (_FORMAT, *_ADDED):
                     raise StoreError(
                         f"has store format {version}, this version reads {_FORMAT}", path=self.path, hint=_ELSEWHERE
                     )
                 held = [row[1] for row in connection.execute("PRAGMA table_info(records)")]
                 connection.execute("COMMIT")
-                if held and held != list(_COLUMNS):
+                missing = _ADDED.get(version, ())
+                if held and held != [name for name in _COLUMNS if name not in missing]:
                     raise StoreError("has other columns than this version writes", path=self.path, hint=_ELSEWHERE)
                 if check and self.path.stat().st_size <= _CHECK_UP_TO_BYTES:
                     found = connection.execute("PRAGMA quick_check(1)").fetchone()[0]
@@ -152,8 +187,9 @@ class SqliteStore:
             connection.execute("PRAGMA synchronous=NORMAL")
             connection.execute("PRAGMA wal_autocheckpoint=4000")
             connection.execute("BEGIN IMMEDIATE")
-            for statement in (_CREATE, _LEDGER, _MEASURED):
+            for statement in (_CREATE, _LEDGER, _MEASURED, _PACE):
                 connection.execute(statement)
+            _add_columns(connection)
             connection.execute(f"PRAGMA application_id={_APPLICATION_ID}")
             connection.execute(f"PRAGMA user_version={_FORMAT}")
             connection.execute("COMMIT")
@@ -193,6 +229,15 @@ class SqliteStore:
         with self._lock, self.transaction() as connection:
             return connection.execute(statement, values).rowcount
 
+    def returning(self, statement: str, values: Sequence[Any]) -> tuple[Any, ...]:
+        """Run one writing statement in its own transaction; the row that it returns."""
+        with self._lock, self.transaction() as connection:
+            row: tuple[Any, ...] = connection.execute(statement, values).fetchone()
+            return row
+
+    def pace(self, judge: str) -> Pace:
+        return SharedPace(self.returning, judge)
+
     def row(self, query: str, values: Sequence[Any] = ()) -> tuple[Any, ...] | None:
         with self._read_lock:
             rows = self._read(query, values)
@@ -214,8 +259,12 @@ class SqliteStore:
         cost, seconds, count = self.row(query, (judge, version, OK)) or (None, None, 0)
         return cost, seconds, count
 
+    def mean_tokens_out(self, judge: str, version: str) -> float | None:
+        query = "SELECT avg(tokens_out) FROM records WHERE judge = ? AND judge_version = ?"
+        row = self.row(query, (judge, version))
+        return None if row is None else row[0]
+
     def count(self, suite: str, judge: str, version: str) -> int:
-        """Reusable records of one judge version on one suite."""
         query = (
             "SELECT count(*) FROM records WHERE suite = ? AND judge = ? AND judge_version = ? AND status NOT IN (?, ?)"
         )
@@ -223,7 +272,6 @@ class SqliteStore:
         return int(row[0]) if row else 0
 
     def count_older(self, suite: str, judge: str, version: str) -> int:
-        """Records of other versions of a judge on one suite."""
         query = "SELECT count(*) FROM records WHERE suite = ? AND judge = ? AND judge_version != ?"
         row = self.row(query, (suite, judge, version))
         return int(row[0]) if row else 0
@@ -250,6 +298,14 @@ class SqliteStore:
 
 _ELSEWHERE: Final = "Name another file with --novelty-store"
 _KEEP: Final = "It is left as it is: move it away to begin a new one, or restore a copy"
+
+
+def _add_columns(connection: sqlite3.Connection) -> None:
+    """Bring a table of an earlier format to this one; within the transaction that sets the format."""
+    held = {row[1] for row in connection.execute("PRAGMA table_info(records)")}
+    for name in _COLUMNS:
+        if name not in held:
+            connection.execute(f'ALTER TABLE records ADD COLUMN "{name}" {_TYPES.get(name, "TEXT")}')
 
 
 class _Transaction:
@@ -294,7 +350,7 @@ def _from_row(row: tuple[Any, ...]) -> Record:
     documents = record.retrieved
     if documents is not None:
         documents = tuple(Document(**item) for item in json.loads(row[_RETRIEVED]))
-    return record._replace(abstained=bool(record.abstained), retrieved=documents)
+    return record._replace(abstained=bool(record.abstained), retrieved=documents, settings=record.settings or "")
 
 
 _RETRIEVED: Final = _COLUMNS.index("retrieved")

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import yaml
 
-from pytest_novelty.errors import DataError
+from pytest_novelty.errors import NoveltyError
 from pytest_novelty.model import Json
 
 _MAX_BYTES: Final = 5_000_000
@@ -43,7 +43,7 @@ class Document:
         return self.lines.get(path)
 
 
-def read_yaml(path: Path, kind: type[DataError]) -> Document:
+def read_yaml(path: Path, kind: type[NoveltyError]) -> Document:
     """Read one document. Raises ``kind`` with file and line for anything that is not plain data."""
     try:
         data = path.read_bytes()
@@ -73,7 +73,7 @@ def read_yaml(path: Path, kind: type[DataError]) -> Document:
     return replace(document, value=_build(node, (), document, kind))
 
 
-def _refuse_tricks(text: str, loader: Any, path: Path, kind: type[DataError]) -> None:
+def _refuse_tricks(text: str, loader: Any, path: Path, kind: type[NoveltyError]) -> None:
     depth = 0
     event: Any
     for event in yaml.parse(text, Loader=loader):
@@ -90,7 +90,7 @@ def _refuse_tricks(text: str, loader: Any, path: Path, kind: type[DataError]) ->
             depth -= 1
 
 
-def _build(node: Any, at: tuple[str | int, ...], document: Document, kind: type[DataError]) -> Json:
+def _build(node: Any, at: tuple[str | int, ...], document: Document, kind: type[NoveltyError]) -> Json:
     """The value of a node; notes the lines of its parts in ``document``."""
     lines = document.lines
     lines.setdefault(at, node.start_mark.line + 1)

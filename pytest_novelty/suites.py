@@ -17,6 +17,7 @@ from pytest_novelty.jsonl import MAX_LINE_BYTES, file_digest, read_jsonl
 from pytest_novelty.model import (
     REFERENCE,
     Axes,
+    Instance,
     Json,
     Suite,
     Variant,
@@ -111,6 +112,7 @@ def _load_described(path: Path) -> Suite:
         rows_path = path
         rows = ((document.line_of(("instances", index)), row) for index, row in enumerate(source))
     instances = load_instances(rows, rows_path, protocol.name, labelled=head["label_kind"] != "none")
+    instances, blocked = _without_blocked(instances, document)
     suite = Suite(
         name=head["name"],
         version=head["version"],
@@ -126,12 +128,35 @@ def _load_described(path: Path) -> Suite:
         provenance=head.get("provenance", ""),
         gates=tuple(head.get("gates", ())),
         cluster=head.get("cluster"),
+        blocklist=blocked,
         profile=head.get("profile", "default"),
     )
     _check_cluster(suite, document)
     check_variants(suite, suite.variants.values())
     _check_gates(suite, document)
     return suite
+
+
+def _without_blocked(
+    instances: tuple[Instance, ...], document: Document
+) -> tuple[tuple[Instance, ...], dict[str, str]]:
+    """The instances without those on the blocklist, and the reasons of these."""
+    known = {instance.id for instance in instances}
+    blocked: dict[str, str] = {}
+    for index, entry in enumerate(document.value.get("blocklist", ())):
+        line = document.line_of(("blocklist", index))
+        if entry["id"] not in known:
+            error = UnknownNameError("instance", entry["id"], known)
+            hint = None if error.hint is None else error.hint.partition(" Known:")[0]
+            raise SuiteError(f"the blocklist names an {error.message}", path=document.path, line=line, hint=hint)
+        if entry["id"] in blocked:
+            raise SuiteError(f"the blocklist names {entry['id']!r} twice", path=document.path, line=line)
+        blocked[entry["id"]] = entry["reason"]
+    if blocked and len(blocked) == len(instances):
+        raise SuiteError(
+            "every instance is on the blocklist", path=document.path, line=document.line_of(("blocklist",))
+        )
+    return tuple(instance for instance in instances if instance.id not in blocked), blocked
 
 
 def _require(value: Json, schema: Mapping[str, Any], document: Document, path: Path) -> None:

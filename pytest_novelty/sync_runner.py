@@ -45,6 +45,8 @@ class SyncRunner:
         self._idle: list[_Worker] = []
         self._busy: set[_Worker] = set()
         self._stopped = False
+        self.abandoned = 0
+        """Threads that were given up with their call; they run on until it returns or the process ends."""
 
     def start(self, lane: Lane, chunk: list[Item]) -> None:
         with self._lock:
@@ -113,6 +115,7 @@ class SyncRunner:
                 if worker.begun != begun or len(records) >= len(chunk):
                     continue  # it moved on while we looked
                 worker.abandoned = True
+                self.abandoned += 1
                 self._busy.discard(worker)
                 done = [(item, record) for item, record in zip(chunk, records, strict=False) if record is not None]
                 found.append(Overdue(lane, done, [chunk[len(records)]], chunk[len(records) + 1 :]))

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from xdist.scheduler import LoadScheduling
 
-from pytest_novelty._pytest.session import ATTRIBUTE
+from pytest_novelty._pytest.attached import ATTRIBUTE
 from pytest_novelty._pytest.slices import cut
 
 

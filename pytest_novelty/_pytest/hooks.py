@@ -9,10 +9,12 @@ from typing import Any, Final
 
 import pytest
 
+from pytest_novelty._pytest.attached import ATTRIBUTE, STOPPED, attach
+from pytest_novelty._pytest.cases import plain
 from pytest_novelty._pytest.gate_reports import emit_gates
 from pytest_novelty._pytest.ids import VIRTUAL, case_ids
 from pytest_novelty._pytest.marks import suites_of
-from pytest_novelty._pytest.session import ATTRIBUTE, MODULE, NoveltySession, attach, group_cases
+from pytest_novelty._pytest.session import MODULE, NoveltySession, group_cases
 from pytest_novelty.engine import BUDGET_IS_REACHED
 from pytest_novelty.errors import NoveltyError
 from pytest_novelty.runner import IS_UNRECORDED
@@ -102,6 +104,10 @@ class ActiveHooks:
         except (session.Interrupted, session.Failed) as stop:  # -x, --maxfail, and what xdist makes of them
             self._conclude(session, f"stopped: {stop}")
             raise
+        except pytest.exit.Exception:
+            if self.session.stopped:
+                self._conclude(session, "stopped: the judge cannot go on")
+            raise
         except KeyboardInterrupt as stop:
             self._interrupted = type(stop) is KeyboardInterrupt  # xdist stops for -x with a subclass of its own
             self._conclude(session, "interrupted" if self._interrupted else f"stopped: {stop}")
@@ -117,7 +123,7 @@ class ActiveHooks:
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_makereport(self, item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
         report = yield
-        attach(item, report)
+        attach(item, report, self.session.stopped)
         return report
 
     @pytest.hookimpl(tryfirst=True)
@@ -127,6 +133,9 @@ class ActiveHooks:
         if report.skipped and isinstance(report.longrepr, tuple):
             self.session.unpaid += BUDGET_IS_REACHED in report.longrepr[2]
             self.session.unrecorded += IS_UNRECORDED in report.longrepr[2]
+        if (stopped := getattr(report, STOPPED, "")) and not self.session.stopped:
+            self.session.stopped = stopped
+            pytest.exit(f"pytest-novelty: {stopped}", returncode=pytest.ExitCode.USAGE_ERROR)
         text = getattr(report, ATTRIBUTE, None)
         if isinstance(text, str) and report.when == "call":
             report.novelty_letter = self.session.receive(text)  # type: ignore[attr-defined]
@@ -177,7 +186,8 @@ class ActiveHooks:
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: Any) -> None:
-        made, cost_usd = getattr(node, "workeroutput", {}).get(ATTRIBUTE, (0, 0.0))
+        made, cost_usd, notes = getattr(node, "workeroutput", {}).get(ATTRIBUTE, (0, 0.0, []))
+        self.session.notes += notes
         self.session.made += made
         self.session.cost_usd += cost_usd
 
@@ -185,7 +195,8 @@ class ActiveHooks:
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
         self.session.close()
         if self.session.is_worker:
-            self.config.workeroutput[ATTRIBUTE] = (self.session.made, self.session.cost_usd)  # type: ignore[attr-defined]
+            told = (self.session.made, self.session.cost_usd, list(map(plain, self.session.notes)))
+            self.config.workeroutput[ATTRIBUTE] = told  # type: ignore[attr-defined]
         if self._incomplete and session.exitstatus == pytest.ExitCode.OK:
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
 

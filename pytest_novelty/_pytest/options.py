@@ -31,7 +31,8 @@ class Option(NamedTuple):  # not a dataclass: making one takes a millisecond of 
 OPTIONS: Final = (
     Option(
         "--novelty-judge",
-        "The judge to test: a registered name, lexical, chance, module:attribute or replay:FILE. Repeat it to compare judges. "
+        "The judge to test: a registered name, lexical, chance, module:attribute, openai:MODEL, litellm:PROVIDER/MODEL, a judge "
+        "file (.yaml) or replay:FILE. Repeat it to compare judges. "
         "Without it the plugin does nothing.",
         "NAME",
         "list",
@@ -99,7 +100,8 @@ OPTIONS: Final = (
     Option("--novelty-concurrency", "Calls in flight at once, over all workers (16).", "N"),
     Option(
         "--novelty-store",
-        "The file that keeps all verdicts (.novelty/verdicts.sqlite); relative paths start at the rootdir.",
+        "The file that keeps all verdicts (.novelty/verdicts.sqlite); relative paths start at the rootdir. With "
+        "--novelty-offline also a cassette (.jsonl).",
         "PATH",
     ),
     Option("--novelty-offline", "Answer from the store only; a verdict that is not there is an error.", kind="flag"),

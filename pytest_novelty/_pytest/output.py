@@ -25,12 +25,12 @@ def _stored_counts(session: NoveltySession) -> tuple[dict[str, int], dict[str, i
     """Verdicts of these judge versions by suite, and of other versions by judge. Counts, not promises: prompts or texts
     may have changed.
     """
-    from pytest_novelty.store import SqliteStore
+    from pytest_novelty.cassette import open_store
 
     plan = session.plan
     if not plan.settings.store.exists() or plan.settings.refresh:
         return {}, {}
-    store = SqliteStore(plan.settings.store)
+    store = open_store(plan.settings.store, offline=plan.settings.offline)
     try:
         stored = {
             name: sum(store.count(name, judge.name, judge.version) for judge in plan.judges) for name in plan.suites

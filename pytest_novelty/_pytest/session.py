@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 import pytest
 
+from pytest_novelty._pytest.attached import ATTRIBUTE, WIRE
 from pytest_novelty._pytest.cases import letter_of, plain
 from pytest_novelty._pytest.collecting import Collecting, not_collecting
 from pytest_novelty._pytest.ids import VIRTUAL, case_ids, gate_id, slug, virtual_part
@@ -23,9 +24,11 @@ from pytest_novelty._pytest.registration import conftests_read, merge_gates, mer
 from pytest_novelty._pytest.slices import cut
 from pytest_novelty.budget import Ledger, SharedLedger
 from pytest_novelty.calls import Case
+from pytest_novelty.cassette import open_store
 from pytest_novelty.digests import canonical_json
 from pytest_novelty.errors import (
     BudgetReached,
+    JudgeStopped,
     MissingVerdictError,
     NoveltyError,
     SettingsError,
@@ -36,19 +39,15 @@ from pytest_novelty.model import Outcome, Record
 from pytest_novelty.outcomes import CaseResult, from_wire, to_wire
 from pytest_novelty.plan import Plan, make_plan
 from pytest_novelty.runner import Runner
-from pytest_novelty.store import SqliteStore
+from pytest_novelty.store import SqliteStore, VerdictStore
 
 if TYPE_CHECKING:
     from pytest_novelty.results import Report
 
-ATTRIBUTE: Final = "novelty"
-"""The one attribute that travels on call-phase reports: a JSON text."""
 
 MODULE: Final = Path(__file__).parents[1] / "conformance" / "test_suites.py"
 
 _HEAD: Final = '{"is":"'
-
-_WIRE: Final = pytest.StashKey[str]()
 
 
 class NoveltySession:
@@ -80,6 +79,8 @@ class NoveltySession:
         """Calls that ended in this process, or in the workers that have ended, and what is known of their cost."""
         self.unpaid = 0
         """Cases that were skipped because the budget was reached."""
+        self.stopped = ""
+        """Why no further call of a judge could succeed; a worker tells the controller, which ends the run."""
         self.unrecorded = 0
         """Cases that were skipped because, offline, their verdicts are not recorded."""
         self.selected: list[Case] = []
@@ -87,7 +88,7 @@ class NoveltySession:
         self.plan: Plan
         self._of_options: list[str] = []
         self._chosen: list[str] | None = None
-        self._store: SqliteStore | None = None
+        self._store: VerdictStore | None = None
         self._runner: Runner | None = None
         self._ahead: Sequence[Case] = ()
         self._sliced_ahead = False
@@ -131,7 +132,7 @@ class NoveltySession:
         self._of_options = list(self.plan.suites)
         refuse_workers(settings, config)
         if not self.is_worker and not settings.dry_run:
-            SqliteStore(settings.store, check=True).close()
+            open_store(settings.store, offline=settings.offline, check=True).close()
 
     def _read_arguments(self) -> tuple[bool, bool]:
         """(paths beside the virtual file were given, the virtual file was named)."""
@@ -233,9 +234,9 @@ class NoveltySession:
     def _get_runner(self) -> Runner:
         if self._runner is None:
             settings = self.plan.settings
-            self._store = SqliteStore(settings.store)
+            self._store = open_store(settings.store, offline=settings.offline)
             ledger: Ledger | None = None
-            if settings.budget_usd is not None:
+            if settings.budget_usd is not None and isinstance(self._store, SqliteStore):
                 ledger = SharedLedger(self._store, self.run_id, settings.budget_usd)
             self._runner = Runner(self.plan, self._store, ledger=ledger, workers=self.workers)
             self._runner.expect(self._ahead)
@@ -256,7 +257,7 @@ class NoveltySession:
             problem = error
         if problem is not None:  # outside the handler, or pytest would show both exceptions
             self._give_up(problem)
-        item.stash[_WIRE] = self._to_text(result, case)
+        item.stash[WIRE] = self._to_text(result, case)
         if getattr(self.config.option, "xmlpath", None):
             item.user_properties.append(("novelty_result", result.outcome.result))
             item.user_properties.append(("novelty_label", plain(str(result.outcome.label))))
@@ -267,6 +268,10 @@ class NoveltySession:
         is_missing = isinstance(problem, MissingVerdictError) and self.plan.settings.missing == "warn"
         if is_missing or isinstance(problem, BudgetReached):
             pytest.skip(plain(str(problem)))
+        if isinstance(problem, JudgeStopped):
+            self.stopped = plain(str(problem))
+            if not self.is_worker:
+                pytest.exit(f"pytest-novelty: {self.stopped}", returncode=pytest.ExitCode.USAGE_ERROR)
         if isinstance(problem, StoreError) and not self.is_worker:  # xdist takes a worker's exit for a crash
             pytest.exit(f"pytest-novelty: {problem}", returncode=pytest.ExitCode.INTERNAL_ERROR)
         pytest.fail(plain(str(problem)), pytrace=False)
@@ -386,12 +391,6 @@ class NoveltySession:
 
 def group_cases(cases: Sequence[Case]) -> list[Hashable]:
     return [(case.suite.name, case.instance.id) for case in cases]
-
-
-def attach(item: pytest.Item, report: pytest.TestReport) -> None:
-    """Put the result on the call-phase report."""
-    if report.when == "call" and (text := item.stash.get(_WIRE, None)) is not None:
-        setattr(report, ATTRIBUTE, text)
 
 
 def _is_skipped(item: pytest.Item) -> bool:

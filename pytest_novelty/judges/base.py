@@ -9,10 +9,10 @@ from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, NamedTuple, Protocol, TypeAlias
 
 from pytest_novelty.errors import JudgeError
-from pytest_novelty.model import Request, Verdict
+from pytest_novelty.model import Request, Variant, Verdict
 
 Answer: TypeAlias = str | bytes | Mapping[str, Any] | Verdict
 JudgeFunction: TypeAlias = Callable[[Request], Answer | Awaitable[Answer]]
@@ -54,9 +54,32 @@ class Traits:
     honours_as_of: bool = False
 
 
+class Expected(NamedTuple):
+    """What a call will take, known before it is made. ``tokens_out`` and ``bound_usd`` are the most it can be.
+
+    ``price``: has ``cost_usd(tokens)``; None with ``bound_usd`` None where the price is unknown.
+    """
+
+    tokens_in: int
+    tokens_out: int
+    price: Any = None
+    bound_usd: float | None = None
+
+
+class Pace(Protocol):
+    """The turns that all processes of a run take with one judge."""
+
+    def take_turn(self, step_s: float) -> float:
+        """When the next call may be sent (seconds since the epoch); none after it for ``step_s`` seconds. May block shortly."""
+
+
 @dataclass(frozen=True)
 class Judge:
-    """A judge ready to run: its name in ids and tables, its checked traits, and the object to call."""
+    """A judge ready to run: its name in ids and tables, its checked traits, and the object to call.
+
+    Beyond the contract for users' judges, a judge object of ours may have ``keep_pace(pace)``, ``expect(request)``,
+    ``secrets`` (values to mask), ``prompts`` (per protocol, in the reference's place) and ``price_basis``.
+    """
 
     name: str
     function: JudgeFunction
@@ -73,6 +96,39 @@ class Judge:
         if isinstance(self.function, (AbstractAsyncContextManager, AbstractContextManager)):
             return self.function
         return None
+
+    @property
+    def prompts(self) -> Mapping[str, str]:
+        """Prompts that take the place of the reference's, by protocol."""
+        found: Mapping[str, str] = self._own("prompts") or {}
+        return found
+
+    def prompt_of(self, protocol: str, variant: Variant) -> str:
+        """The prompt that this judge is asked with: its own, unless the variant is about the prompt."""
+        given = variant.axes.prompt
+        return given if "prompt" in variant.changed else self.prompts.get(protocol, given)
+
+    @property
+    def secrets(self) -> list[str]:
+        return list(self._own("secrets") or ())
+
+    @property
+    def price_basis(self) -> str:
+        return str(self._own("price_basis") or "")
+
+    def keep_pace(self, make: Callable[[str], Pace]) -> None:
+        if (keep := self._own("keep_pace")) is not None:
+            keep(make(self.name))
+
+    def expect(self, request: Request) -> Expected | None:
+        """What a call will take, if the judge can tell."""
+        expect = self._own("expect")
+        return None if expect is None else expect(request)
+
+    def _own(self, name: str) -> Any:
+        """An attribute of the judges that ship; a user's object may call anything by these names."""
+        is_ours = type(self.function).__module__.startswith("pytest_novelty.judges.llm.")
+        return getattr(self.function, name, None) if is_ours else None
 
     @property
     def is_async(self) -> bool:

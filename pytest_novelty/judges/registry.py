@@ -12,6 +12,7 @@ from typing import Final
 
 from pytest_novelty.errors import JudgeError, UnknownNameError
 from pytest_novelty.judges.base import Judge, bind_judge
+from pytest_novelty.judges.llm import files as llm_files
 
 _IMPORT_SPEC: Final = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_][\w.]*\Z")
 
@@ -36,7 +37,8 @@ def resolve_judges(
 ) -> tuple[Judge, ...]:
     """The judges that ``specs`` name, in their order.
 
-    A spec is a registered name, a shipped one, ``replay:FILE`` or ``module:attribute``. ``also`` goes into the error for
+    A spec is a registered name, a shipped one, ``replay:FILE``, ``openai:MODEL``, ``litellm:PROVIDER/MODEL``, a judge file
+    or ``module:attribute``. ``also`` goes into the error for
     an unknown name (which conftests were read). Raises UnknownNameError or JudgeError.
     """
     judges = [_resolve(spec, registered, base, also) for spec in dict.fromkeys(specs)]
@@ -62,14 +64,24 @@ def _resolve(spec: str, registered: Mapping[str, object], base: Path, also: str)
         path = base / spec.removeprefix("replay:")
         replay = load_replay(path)
         return _named(f"replay-{replay.judge}", replay)
+    if spec.startswith(llm_files.PREFIXES):
+        return _model(llm_files.settings_of_name(spec))
+    if llm_files.is_judge_file(spec):
+        return _model(llm_files.load_judge_file(base / spec))
     if _IMPORT_SPEC.match(spec):
         return _named(spec.partition(":")[2].rpartition(".")[2] or spec, _import(spec, base))
     raise UnknownNameError(
         "judge",
         spec,
         [*registered, *SHIPPED],
-        also=f"Or give module:attribute or replay:FILE. {also}".strip(),
+        also=f"Or give module:attribute, openai:MODEL, litellm:PROVIDER/MODEL, a judge.yaml or replay:FILE. {also}".strip(),
     )
+
+
+def _model(settings: llm_files.LlmSettings) -> Judge:
+    from pytest_novelty.judges.llm.judge import LlmJudge
+
+    return _named(settings.name, LlmJudge(settings))
 
 
 def _named(name: str, value: object) -> Judge:

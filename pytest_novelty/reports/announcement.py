@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from pytest_novelty.judges.base import Judge
 from pytest_novelty.plan import Plan, SuitePlan
 from pytest_novelty.reports.text import plural, show_usd
 
@@ -15,7 +16,7 @@ def announce(plan: Plan, stored: Mapping[str, int], older: Mapping[str, int]) ->
     lines = []
     for judge in plan.judges:
         note = " (digest of its source file; edits elsewhere are not seen)" if judge.version_is_digest else ""
-        price = _price(judge.traits.cost_usd_per_call)
+        price = _price(judge)
         lines.append(f"novelty judge: {judge.name}, version {judge.version}{note}, {price}")
     if not plan.suites:
         lines.append("novelty suites: not run, paths are given (tests may name suites by marks)")
@@ -36,7 +37,10 @@ def announce(plan: Plan, stored: Mapping[str, int], older: Mapping[str, int]) ->
     return lines
 
 
-def _price(cost: float | None) -> str:
+def _price(judge: Judge) -> str:
+    cost = judge.traits.cost_usd_per_call
+    if cost is None and judge.price_basis:
+        return f"price {'' if judge.price_basis.startswith('unknown') else 'from '}{judge.price_basis}"
     if cost is None:
         return "cost unknown until its answers tell it"
     return "free" if cost == 0 else f"${cost:g} a call"
@@ -57,6 +61,8 @@ def _suite_line(plan: Plan, planned: SuitePlan, stored: int) -> str:
         size = f"{looks} instances in {plural(len(planned.looks), 'look')}, until all gates are decided"
     elif planned.sampled:
         size += f" (a sample of {len(suite.instances)})"
+    if suite.blocklist:
+        size += f" ({len(suite.blocklist)} more are on its blocklist)"
     variants = f", {plural(len(planned.variants), 'variant')}" if len(planned.variants) > 1 else ""
     kept = f", {stored:,} verdicts stored" if stored else ", none stored"
     return f"novelty suite: {suite.name} {suite.version}, {size}{variants}, {plural(calls, 'call')}{kept}"

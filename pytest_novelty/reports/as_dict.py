@@ -67,6 +67,7 @@ def report_to_dict(report: Report) -> dict[str, Any]:
                     "looks": list(planned.looks),
                     "look": planned.look,
                     "level": planned.level,
+                    "blocklist": dict(planned.suite.blocklist),
                 }
                 for planned in plan.suites.values()
             ],

@@ -251,11 +251,15 @@ def _closing(report: Report) -> Iterator[Any]:
         if calls.latency_s.get("max", 0) > 0
         else ""
     )
-    tokens = (
-        f", {calls.tokens_in:,} tokens in and {calls.tokens_out:,} out" if calls.tokens_in or calls.tokens_out else ""
-    )
+    tokens = ""
+    if calls.tokens_in or calls.tokens_out:
+        cached = f" ({calls.tokens_cached:,} of them cached)" if calls.tokens_cached else ""
+        reasoned = f" ({calls.tokens_reasoning:,} of them reasoning)" if calls.tokens_reasoning else ""
+        tokens = f", {calls.tokens_in:,} tokens in{cached} and {calls.tokens_out:,} out{reasoned}"
+    retried = f", {plural(calls.retried, 'retry', 'retries')}" if calls.retried else ""
     yield styled(
-        f"Calls: {calls.made:,} made, {calls.reused:,} reused, {calls.failed:,} without a valid verdict; {spent}{tokens}{speed}."
+        f"Calls: {calls.made:,} made, {calls.reused:,} reused, {calls.failed:,} without a valid verdict{retried}; "
+        f"{spent}{tokens}{speed}."
     )
     steps = list(_next_steps(report))
     for index, step in enumerate(steps):

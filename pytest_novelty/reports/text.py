@@ -37,8 +37,8 @@ def show_interval(metric: str, estimate: Estimate) -> str:
     return f"[{low}, {high}]"
 
 
-def plural(count: int, noun: str) -> str:
-    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
+def plural(count: int, noun: str, many: str = "") -> str:
+    return f"{count:,} {noun}" if count == 1 else f"{count:,} {many or f'{noun}s'}"
 
 
 def clean(text: str, limit: int = 10_000) -> str:

@@ -6,6 +6,7 @@ from __future__ import annotations
 import jinja2.sandbox  # noqa: F401
 import jsonschema  # noqa: F401
 import numpy  # noqa: F401
+import openai  # noqa: F401
 import pytest
 import rich.console
 import rich.table  # noqa: F401

@@ -261,6 +261,7 @@ def test_misbehaviour_in_time(lab: Lab, dist: str) -> None:
         assert outcomes == dict.fromkeys(("i000", "i001", "i003"), "correct"), judge
         assert "timeout (timeout): no answer within 0.3 s; the call was given up" in _failure_of(ran, judge)
     assert ran.counts() == {"failed": 4, "passed": 12}
+    assert any("1 calls that timed out could not be ended" in note for note in ran.report["notes"])
 
 
 def test_a_hung_judge_costs_only_its_own_slot(lab: Lab) -> None:

@@ -1,0 +1,64 @@
+"""A cassette: exported records from which a run is repeated without a judge, a key or a network."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, Final
+
+from pytest_novelty.errors import SettingsError, StoreError
+from pytest_novelty.jsonl import read_jsonl
+from pytest_novelty.model import Document, Record
+from pytest_novelty.store import MemoryStore, SqliteStore, VerdictStore, record_to_dict
+from pytest_novelty.validation import explain, load_schema, shipped_check
+
+SUFFIX: Final = ".jsonl"
+_TEXTS: Final = {"raw": "", "message": "", "reason": "", "retrieved": None}
+
+
+def open_store(path: Path, *, offline: bool, check: bool = False) -> VerdictStore:
+    """The store at a path: a cassette if it ends in ``.jsonl``, which is only read from, else a SQLite file.
+
+    Raises SettingsError for a cassette in a run that would write to it, StoreError for a file that cannot be used.
+    """
+    if path.suffix != SUFFIX:
+        return SqliteStore(path, check=check)
+    if not offline:
+        raise SettingsError(
+            f"--novelty-store names a cassette, {path}, which is only read from",
+            hint="Add --novelty-offline, or name a .sqlite file for a run that asks the judge",
+        )
+    return load_cassette(path)
+
+
+def load_cassette(path: Path) -> MemoryStore:
+    """Read the records of an export. Raises StoreError with file and line; two answers under one key are an error."""
+    if not path.is_file():
+        raise StoreError("there is no such cassette", path=path, hint="pytest-novelty export --out writes one")
+    fits = shipped_check("record")
+    records: dict[str, Record] = {}
+    for line, row in read_jsonl(path, StoreError):
+        if not fits(row):
+            sentence, _ = explain(row, load_schema("record")) or ("is not a record", ())
+            raise StoreError(sentence, path=path, line=line)
+        if not row.get("key"):
+            raise StoreError("the record has no key, so no request can find it", path=path, line=line, hint=_EXPORT)
+        record = record_from_dict(row)
+        if records.setdefault(record.key, record) != record:
+            raise StoreError(f"has two answers under the key {record.key}", path=path, line=line, hint=_EXPORT)
+    return MemoryStore(records.values())
+
+
+_EXPORT: Final = "Write the cassette with pytest-novelty export"
+
+
+def record_from_dict(row: dict[str, Any]) -> Record:
+    """What :func:`~pytest_novelty.store.record_to_dict` wrote."""
+    documents = row.get("retrieved")
+    values = {name: row[name] for name in Record._fields if name in row}
+    values["retrieved"] = None if documents is None else tuple(Document(**item) for item in documents)
+    return Record(**{"seed": 0, "kind": "", "key": "", **values})
+
+
+def without_texts(record: Record) -> dict[str, Any]:
+    """A record for files that leave the house: digests, labels, scores and usage, and nothing that a judge said or read."""
+    return {**record_to_dict(record), **_TEXTS}

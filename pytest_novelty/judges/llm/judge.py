@@ -1,0 +1,310 @@
+"""A model as a judge: what is sent for a request, how often, and what comes back."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import time
+from collections.abc import Mapping
+from typing import Any, Final, NamedTuple
+
+from pytest_novelty.answers import read_answer
+from pytest_novelty.judges.base import Expected, Pace
+from pytest_novelty.judges.llm.files import LlmSettings
+from pytest_novelty.judges.llm.prices import Price, Tokens, find_price
+from pytest_novelty.judges.llm.providers import CallFault, Provider, open_provider, secret_values
+from pytest_novelty.judges.llm.replies import Reply, read_reply
+from pytest_novelty.judges.llm.stopping import Breaker
+from pytest_novelty.model import ERROR, REFUSED, SCHEMA_VIOLATION, TIMEOUT, TRUNCATED, UNPARSED, Failure, Request
+from pytest_novelty.protocols import PROTOCOLS
+
+_FIRST_WAIT_S: Final = 0.5
+_LONGEST_WAIT_S: Final = 30.0
+_LONGEST_ASKED_S: Final = 120.0
+"""A server that asks for more is taken at its word this far; the breaker sees to the rest."""
+_WINDOW_S: Final = 61.0
+"""A minute, and a second for what is late on its way: so no minute of the server's has more than the limit."""
+_CHARACTERS_A_TOKEN: Final = 4
+_FEWEST_CHARACTERS_A_TOKEN: Final = 2.5
+"""What is set aside for a call must not be less than it costs: dense text has more tokens than the rule of thumb says."""
+_MAX_SEED: Final = 2**31
+_ADAPTABLE: Final = (
+    "response_format",
+    "temperature",
+    "reasoning_effort",
+    "seed",
+    "max_completion_tokens",
+    "max_tokens",
+)
+_TOKEN_LIMITS: Final = {"max_tokens": "max_completion_tokens", "max_completion_tokens": "max_tokens"}
+
+
+class _Heard(NamedTuple):
+    """What came of one round of attempts: a reply or a failure, the transport retries before it, the seconds of the last."""
+
+    reply: Reply
+    retries: int
+    seconds: float
+
+
+class LlmJudge:
+    """An async judge over a provider. A context manager: the client opens in the loop in which the calls run.
+
+    Raises JudgeStopped from a call when failures repeat so that no other call could succeed either.
+    """
+
+    cost_usd_per_call: float | None
+
+    def __init__(self, settings: LlmSettings) -> None:
+        self.settings = settings
+        self.version = settings.version
+        self.max_concurrency = settings.concurrency
+        self.may_tie, self.may_abstain = settings.may_tie, settings.may_abstain
+        self.score_range = None
+        price, self.price_basis = (
+            (settings.price, "the judge file") if settings.price is not None else find_price(settings.model)
+        )
+        self._price: Price | None = price
+        self.cost_usd_per_call = 0.0 if price is not None and price.is_free else None
+        rounds = 1 + settings.answer_retries
+        waits = (settings.concurrency or 64) * self._step_s(settings.max_tokens)
+        self.timeout_s = rounds * (1 + settings.retries) * (settings.timeout_s + _LONGEST_ASKED_S + waits) + 60.0
+        self.prompts = {
+            protocol: str(path) if (path := settings.folder / name).is_file() else name
+            for protocol, name in settings.prompts.items()
+        }
+        self._provider: Provider | None = None
+        self._pace: Pace | None = None
+        self._breaker = Breaker(settings.name)
+        self._refused: set[str] = set()
+        """Parameters that the server has refused; they are not sent again."""
+        self._random = random.Random()  # jitter: two processes must not wait alike
+
+    # --- what is known before a call ------------------------------------------------------------------------
+
+    def keep_pace(self, pace: Pace) -> None:
+        """The turns of all processes of the run, which requests and tokens per minute are kept by."""
+        self._pace = pace
+
+    @property
+    def secrets(self) -> list[str]:
+        return secret_values(self.settings)
+
+    def expect(self, request: Request) -> Expected:
+        """Tokens and cost of a call before it is made: about, and at most."""
+        characters = sum(len(message["content"]) for message in request.messages)
+        most = Tokens(int(characters / _FEWEST_CHARACTERS_A_TOKEN) + 64, self.settings.max_tokens)
+        bound = None if self._price is None else self._price.cost_usd(most)
+        return Expected(characters // _CHARACTERS_A_TOKEN, self.settings.max_tokens, self._price, bound)
+
+    def _step_s(self, tokens: int) -> float:
+        """The time after a call in which no other may be sent."""
+        settings = self.settings
+        by_requests = _WINDOW_S / settings.requests_per_minute if settings.requests_per_minute else 0.0
+        by_tokens = tokens * _WINDOW_S / settings.tokens_per_minute if settings.tokens_per_minute else 0.0
+        return max(by_requests, by_tokens)
+
+    # --- a call ---------------------------------------------------------------------------------------------
+
+    async def __aenter__(self) -> LlmJudge:
+        self._provider = await asyncio.to_thread(open_provider, self.settings)  # importing a client takes a while
+        return self
+
+    async def __aexit__(self, *error: object) -> None:
+        provider, self._provider = self._provider, None
+        if provider is not None:
+            await provider.close()
+
+    async def __call__(self, request: Request) -> dict[str, Any]:
+        retries, tokens, cost = 0, Tokens(), 0.0
+        for number in range(1 + self.settings.answer_retries):
+            fields = self._fields(request, number)
+            heard = await self._ask(request, fields)
+            retries += heard.retries + (number > 0)
+            tokens = tokens.plus(heard.reply.tokens)
+            each = None if self._price is None else self._price.cost_usd(heard.reply.tokens)
+            if not _is_of_transport(heard.reply):
+                cost = float("nan") if each is None else cost + each
+            answer = self._answer(heard, retries, tokens, None if cost != cost else cost, fields)
+            if not self._is_worth_another(answer, heard.reply, request):
+                break
+        return answer
+
+    def _fields(self, request: Request, number: int) -> dict[str, Any]:
+        """The request's fields as they are asked for; what the server refused is taken out when they are sent."""
+        settings = self.settings
+        limit = "max_tokens" if settings.api_base or settings.provider == "litellm" else "max_completion_tokens"
+        fields: dict[str, Any] = {
+            **settings.parameters,
+            "model": settings.model,
+            "messages": request.messages,
+            limit: settings.max_tokens,
+        }
+        temperature = settings.temperature if request.temperature is None else request.temperature
+        effort = request.effort or settings.effort
+        if temperature is not None:
+            fields["temperature"] = temperature
+        if effort is not None:
+            fields["reasoning_effort"] = effort
+        if settings.seed is not False:
+            own = request.seed if settings.seed is True else settings.seed
+            fields["seed"] = (own + number) % _MAX_SEED  # an answer that could not be read would come again
+        if settings.structured != "prompt":
+            fields["response_format"] = {
+                "type": "json_schema",
+                "json_schema": {"name": "verdict", "strict": True, "schema": strict_schema(request.schema)},
+            }
+        return fields
+
+    async def _ask(self, request: Request, fields: Mapping[str, Any]) -> _Heard:
+        """Ask until there is a response, or a fault that another attempt would not mend."""
+        size = sum(len(message["content"]) for message in fields["messages"]) // _CHARACTERS_A_TOKEN
+        step = self._step_s(size + self.settings.max_tokens)
+        attempts = 1 + self.settings.retries
+        retries, attempt = 0, 0
+        while True:
+            sent = self._without_refused(fields)
+            await self._wait_for_turn(step)
+            began = time.perf_counter()
+            try:
+                reply = await self._attempt(sent)
+            except CallFault as fault:
+                if fault.kind == "request" and self._adapt(fault, sent):
+                    retries += 1
+                    continue
+                attempt += 1
+                again = fault.is_worth_another and attempt < attempts
+                if fault.kind == "filter":
+                    self._breaker.succeeded()
+                else:
+                    self._breaker.failed(fault, attempt=attempt, last=not again)
+                if not again:
+                    return _Heard(Reply("", _failure_of(fault)), retries, time.perf_counter() - began)
+                retries += 1
+                await asyncio.sleep(self._wait_s(attempt, fault))
+            else:
+                self._breaker.succeeded()
+                return _Heard(reply, retries, time.perf_counter() - began)
+
+    async def _attempt(self, fields: Mapping[str, Any]) -> Reply:
+        assert self._provider is not None, "entered before it is called"
+        try:
+            async with asyncio.timeout(self.settings.timeout_s):  # of the whole: a dribbling server times out, too
+                return read_reply(await self._provider.complete(fields))
+        except TimeoutError:
+            raise CallFault("timeout", f"no answer within {self.settings.timeout_s:g} s") from None
+
+    async def _wait_for_turn(self, step: float) -> None:
+        if self._pace is not None and step > 0:
+            turn = await asyncio.to_thread(self._pace.take_turn, step)
+            await asyncio.sleep(max(0.0, turn - time.time()))
+
+    def _wait_s(self, attempt: int, fault: CallFault) -> float:
+        """Exponential, with jitter; not less than what the server asks for."""
+        if fault.is_fatal:
+            return _FIRST_WAIT_S
+        wait = min(_LONGEST_WAIT_S, _FIRST_WAIT_S * 2.0 ** (attempt - 1)) * self._random.uniform(0.75, 1.25)
+        return max(wait, min(fault.retry_after_s or 0.0, _LONGEST_ASKED_S) * self._random.uniform(1.0, 1.1))
+
+    # --- parameters that a server does not take -------------------------------------------------------------
+
+    def _without_refused(self, fields: Mapping[str, Any]) -> dict[str, Any]:
+        sent = {name: value for name, value in fields.items() if name not in self._refused}
+        for name, other in _TOKEN_LIMITS.items():
+            if name in fields and name in self._refused and other not in self._refused:
+                sent[other] = fields[name]
+        return sent
+
+    def _adapt(self, fault: CallFault, sent: Mapping[str, Any]) -> bool:
+        """Whether the server refused a parameter that was sent; it is left out from now on."""
+        message = fault.message.lower()
+        if self.settings.structured == "auto" and any(word in message for word in ("json_schema", "response format")):
+            message += " response_format"
+        for name in _ADAPTABLE:
+            if name == "response_format" and self.settings.structured == "schema":
+                continue
+            if name in sent and name in message:
+                self._refused.add(name)
+                return True
+        return False
+
+    # --- what is returned -----------------------------------------------------------------------------------
+
+    def _answer(
+        self, heard: _Heard, retries: int, tokens: Tokens, cost: float | None, fields: Mapping[str, Any]
+    ) -> dict[str, Any]:
+        reply = heard.reply
+        answer: dict[str, Any] = {
+            "answer": reply.text,
+            "model": reply.model,
+            "usage": {
+                "prompt_tokens": tokens.input,
+                "completion_tokens": tokens.output,
+                "cached_tokens": tokens.cached,
+                "reasoning_tokens": tokens.reasoning,
+            },
+            "cost_usd": cost,
+            "retries": retries,
+            "latency_s": heard.seconds,
+            "settings": self._settings_told(fields),
+        }
+        if reply.reasoning:
+            answer["reasoning"] = reply.reasoning
+        if reply.failure is not None:
+            failure = reply.failure
+            answer["failed"] = {"status": failure.status, "kind": failure.kind, "message": failure.message}
+        elif reply.is_cut:
+            answer["is_cut"] = True
+        return answer
+
+    def _settings_told(self, fields: Mapping[str, Any]) -> str:
+        """How the model was asked: structured output or not, and what was asked for but not taken."""
+        sent = self._without_refused(fields)
+        told = ["schema" if "response_format" in sent else "prompt"]
+        for name in ("temperature", "reasoning_effort", "seed"):
+            if name in fields:
+                told.append(f"{name}={fields[name]}" if name != "seed" else "seed")
+                if name not in sent:
+                    told[-1] += " (refused)"
+        return ", ".join(told)
+
+    def _is_worth_another(self, answer: Mapping[str, Any], reply: Reply, request: Request) -> bool:
+        """An answer that cannot be read is asked for once more; a refusal is an answer."""
+        if _is_of_transport(reply):
+            return False
+        reading = read_answer(answer, PROTOCOLS[request.protocol], self, request.schema)
+        verdict = reading.verdict
+        return isinstance(verdict, Failure) and verdict.status in (UNPARSED, SCHEMA_VIOLATION, TRUNCATED)
+
+
+def _is_of_transport(reply: Reply) -> bool:
+    return reply.failure is not None and reply.failure.status in (ERROR, TIMEOUT)
+
+
+def _failure_of(fault: CallFault) -> Failure:
+    if fault.kind == "filter":
+        return Failure(REFUSED, "content filter", f"the provider declined the request: {fault.message}")
+    if fault.kind == "timeout":
+        return Failure(TIMEOUT, "timeout", fault.message)
+    status = "" if fault.status is None else f" (status {fault.status})"
+    return Failure(ERROR, _ERROR_KINDS[fault.kind], f"{fault.message}{status}")
+
+
+_ERROR_KINDS: Final = {
+    "auth": "not authorised",
+    "model": "unknown model",
+    "quota": "no quota",
+    "rate": "rate limit",
+    "server": "server error",
+    "connection": "connection",
+    "malformed": "malformed response",
+    "request": "request refused",
+}
+
+
+def strict_schema(schema: Mapping[str, Any]) -> dict[str, Any]:
+    """The answer's schema as strict structured output wants it: every key required, no other allowed."""
+    properties = schema.get("properties")
+    if not isinstance(properties, Mapping):
+        return dict(schema)
+    return {**schema, "required": list(properties), "additionalProperties": False}

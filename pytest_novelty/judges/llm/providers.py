@@ -1,0 +1,269 @@
+"""One request to a server, through a client library, and what can go wrong with it.
+
+Both libraries raise the same family of exceptions (litellm's derive from openai's), so one reader of errors serves both. Neither
+is allowed to retry: attempts are counted, paced and judged in one place, ``judge.py``.
+"""
+
+from __future__ import annotations
+
+import email.utils
+import json
+import math
+import os
+import time
+from collections.abc import Mapping
+from typing import Any, Final, Protocol
+
+from pytest_novelty.errors import JudgeError
+from pytest_novelty.judges.llm.files import LlmSettings
+
+_ADVICE: Final = {
+    "auth": "Check the key in the environment.",
+    "model": "Check the model's name and api_base.",
+    "quota": "The account has no quota left.",
+    "connection": "Check api_base and that the server runs.",
+}
+_FATAL: Final = frozenset({"auth", "model", "quota"})
+_TRANSIENT: Final = frozenset({"rate", "server", "connection", "timeout", "malformed"})
+_MAX_MESSAGE: Final = 300
+
+
+class CallFault(Exception):
+    """An attempt came to no answer.
+
+    ``kind``: auth, model, quota (the account or the request's addressee is wrong), rate, server, connection, timeout, malformed
+    (pass with time), filter (the provider declined the content), request (the server does not take such a request).
+    """
+
+    def __init__(
+        self,
+        kind: str,
+        message: str,
+        *,
+        status: int | None = None,
+        code: str = "",
+        retry_after_s: float | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.kind = kind
+        self.message = message
+        self.status = status
+        self.code = code
+        self.retry_after_s = retry_after_s
+
+    @property
+    def is_fatal(self) -> bool:
+        return self.kind in _FATAL
+
+    @property
+    def is_worth_another(self) -> bool:
+        """Transport faults pass. Fatal ones are tried again only so often that the breaker can be sure of them."""
+        return self.kind in _TRANSIENT or self.is_fatal
+
+    @property
+    def advice(self) -> str:
+        return _ADVICE.get(self.kind, "")
+
+
+class Provider(Protocol):
+    """Sends one request. Belongs to one event loop."""
+
+    async def complete(self, fields: Mapping[str, Any]) -> Mapping[str, Any]:
+        """The body of the response to a chat completion. Raises CallFault."""
+
+    async def close(self) -> None: ...
+
+
+def open_provider(settings: LlmSettings) -> Provider:
+    """The provider of a judge. Raises JudgeError: its library is not installed, or the environment lacks what it needs."""
+    return OpenAIProvider(settings) if settings.provider == "openai" else LitellmProvider(settings)
+
+
+def read_headers(settings: LlmSettings) -> dict[str, str]:
+    """The judge file's extra headers, with their values from the environment. Raises JudgeError for an unset variable."""
+    return {name: _from_environment(variable, settings) for name, variable in settings.headers.items()}
+
+
+def secret_values(settings: LlmSettings) -> list[str]:
+    """What must be masked whatever its variable is called."""
+    names = [*settings.headers.values(), *([settings.api_key_env] if settings.api_key_env else [])]
+    return [os.environ[name] for name in names if os.environ.get(name)]
+
+
+def _from_environment(variable: str, settings: LlmSettings) -> str:
+    value = os.environ.get(variable)
+    if not value:
+        raise JudgeError(f"the judge {settings.name!r} needs the environment variable {variable}, which is not set")
+    return value
+
+
+class OpenAIProvider:
+    """The openai client, against OpenAI or any server that speaks its protocol."""
+
+    def __init__(self, settings: LlmSettings) -> None:
+        try:
+            import openai
+        except ImportError:
+            raise JudgeError(
+                f"the judge {settings.name!r} needs the openai client",
+                hint="Install it with: pip install 'pytest-novelty[openai]'",
+            ) from None
+        own_server = settings.api_base is not None or bool(os.environ.get("OPENAI_BASE_URL"))
+        if settings.api_key_env is not None:
+            key = _from_environment(settings.api_key_env, settings)
+        elif own_server:  # most local servers ask for none, and the client insists on one
+            key = os.environ.get("OPENAI_API_KEY") or "none"
+        else:
+            key = _from_environment("OPENAI_API_KEY", settings)
+        self._client = openai.AsyncOpenAI(
+            api_key=key, base_url=settings.api_base, max_retries=0, timeout=None, default_headers=read_headers(settings)
+        )
+
+    async def complete(self, fields: Mapping[str, Any]) -> Mapping[str, Any]:
+        try:
+            response = await self._client.chat.completions.with_raw_response.create(**fields)
+            content = response.http_response.content
+        except Exception as error:
+            raise read_fault(error) from None
+        return read_body(content)
+
+    async def close(self) -> None:
+        await self._client.close()
+
+
+class LitellmProvider:
+    """litellm, which reaches every provider by its own protocol."""
+
+    def __init__(self, settings: LlmSettings) -> None:
+        os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")  # else importing it asks the network
+        os.environ.setdefault("LITELLM_LOG", "ERROR")
+        try:
+            import litellm
+        except ImportError:
+            raise JudgeError(
+                f"the judge {settings.name!r} needs litellm",
+                hint="Install it with: pip install 'pytest-novelty[litellm]'",
+            ) from None
+        litellm.suppress_debug_info = True
+        litellm.telemetry = False
+        litellm.turn_off_message_logging = True
+        self._complete = litellm.acompletion
+        self._fixed: dict[str, Any] = {"num_retries": 0, "max_retries": 0, "timeout": settings.timeout_s}
+        if settings.api_base is not None:
+            self._fixed["api_base"] = settings.api_base
+        if settings.api_key_env is not None:
+            self._fixed["api_key"] = _from_environment(settings.api_key_env, settings)
+        elif settings.api_base is not None and settings.model.startswith("openai/"):
+            self._fixed["api_key"] = os.environ.get("OPENAI_API_KEY") or "none"
+        if headers := read_headers(settings):
+            self._fixed["extra_headers"] = headers
+
+    async def complete(self, fields: Mapping[str, Any]) -> Mapping[str, Any]:
+        try:
+            response = await self._complete(**fields, **self._fixed)
+            body = response.model_dump()
+        except Exception as error:
+            raise read_fault(error) from None
+        if not isinstance(body, Mapping):
+            raise CallFault("malformed", "the server's response is no JSON object")
+        return body
+
+    async def close(self) -> None:
+        import litellm
+
+        if (close := getattr(litellm, "close_litellm_async_clients", None)) is not None:
+            await close()
+
+
+def read_body(content: bytes) -> Mapping[str, Any]:
+    """The JSON object in a response. Bytes that are not UTF-8 become replacement characters. Raises CallFault."""
+    text = content.decode("utf-8", "replace")
+    try:
+        body = json.loads(text)
+    except (ValueError, RecursionError):
+        shown = " ".join(text.split())[:80]
+        raise CallFault("malformed", f"the server's response is not JSON: {shown!r}") from None
+    if not isinstance(body, Mapping):
+        raise CallFault("malformed", "the server's response is no JSON object")
+    return body
+
+
+def read_fault(error: Exception) -> CallFault:
+    """What an exception of a client library means for the call."""
+    names = {kind.__name__ for kind in type(error).__mro__}
+    status = getattr(error, "status_code", None)
+    status = status if isinstance(status, int) else None
+    code, message = _code_of(error), _message_of(error)
+    kind = _kind_of(names, status, code, message.lower())
+    return CallFault(kind, message, status=status, code=code, retry_after_s=_retry_after(error))
+
+
+def _kind_of(names: set[str], status: int | None, code: str, message: str) -> str:
+    if "ContentPolicyViolationError" in names or "content_filter" in code or "content management policy" in message:
+        return "filter"
+    if names & {"APITimeoutError", "Timeout"} or status == 408:
+        return "timeout"
+    if code == "insufficient_quota" or "insufficient_quota" in message or status == 402:
+        return "quota"
+    if "APIConnectionError" in names:
+        return "connection"
+    if status in (401, 403):
+        return "auth"
+    if status == 404:
+        return "model"
+    if status == 429:
+        return "rate"
+    if status is not None and (status >= 500 or status in (409, 425)):
+        return "server"
+    if status is not None:
+        return "request"
+    return "malformed" if "APIResponseValidationError" in names or "APIError" in names else "connection"
+
+
+def _body_of(error: Exception) -> Mapping[str, Any]:
+    body = getattr(error, "body", None)
+    if isinstance(body, Mapping):
+        inner = body.get("error")
+        return inner if isinstance(inner, Mapping) else body
+    return {}
+
+
+def _code_of(error: Exception) -> str:
+    code = _body_of(error).get("code") or getattr(error, "code", None)
+    return str(code) if isinstance(code, (str, int)) else ""
+
+
+def _message_of(error: Exception) -> str:
+    text = _body_of(error).get("message")
+    if not isinstance(text, str) or not text:
+        text = str(getattr(error, "message", "") or error)
+    cause = error.__cause__
+    if cause is not None and "APIConnectionError" in {kind.__name__ for kind in type(error).__mro__}:
+        text = f"{text} ({type(cause).__name__}: {cause})" if str(cause) not in text else text
+    text = " ".join(text.split()) or type(error).__name__
+    return text if len(text) <= _MAX_MESSAGE else f"{text[:_MAX_MESSAGE]}..."
+
+
+def _retry_after(error: Exception) -> float | None:
+    """Seconds that the server asks to wait: ``retry-after-ms``, or Retry-After in seconds or as a date."""
+    headers = getattr(getattr(error, "response", None), "headers", None)
+    own = getattr(error, "litellm_response_headers", None)
+    for source in (headers, own):
+        if source is None:
+            continue
+        if (milliseconds := _number(source.get("retry-after-ms"))) is not None:
+            return milliseconds / 1000
+        text = source.get("retry-after")
+        if (seconds := _number(text)) is not None:
+            return seconds
+        if isinstance(text, str) and (date := email.utils.parsedate_tz(text)) is not None:
+            return max(0.0, email.utils.mktime_tz(date) - time.time())
+    return None
+
+
+def _number(value: object) -> float | None:
+    try:
+        number = float(value)  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        return None
+    return number if math.isfinite(number) and number >= 0 else None

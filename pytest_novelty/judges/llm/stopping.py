@@ -1,0 +1,44 @@
+"""When failures that repeat stop the run: 900 cases must not fail one by one on one wrong key."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from pytest_novelty.errors import JudgeStopped
+from pytest_novelty.judges.llm.providers import CallFault
+
+_FATAL_IN_A_ROW: Final = 3
+"""A gateway may refuse a right key once; three times in a row it means it."""
+_ATTEMPTS_AT_A_SILENT_SERVER: Final = 4
+_GIVEN_UP_BEFORE_A_SUCCESS: Final = 3
+_GIVEN_UP_IN_A_ROW: Final = 5
+
+
+class Breaker:
+    """Counts a judge's failures in a row. Lives in the loop of the calls, so it needs no lock."""
+
+    def __init__(self, judge: str) -> None:
+        self._judge = judge
+        self._has_answered = False
+        self._signature = ""
+        self._fatal = self._given_up = 0
+
+    def succeeded(self) -> None:
+        self._has_answered = True
+        self._signature, self._fatal, self._given_up = "", 0, 0
+
+    def failed(self, fault: CallFault, *, attempt: int, last: bool) -> None:
+        """An attempt failed, the ``attempt``-th of its call (from 1) and perhaps its last. Raises JudgeStopped."""
+        signature = f"{fault.kind} {fault.status} {fault.code} {re.sub(r'[0-9a-f-]{6,}|[0-9]+', '#', fault.message)}"
+        if signature != self._signature:
+            self._signature, self._fatal, self._given_up = signature, 0, 0
+        self._fatal += fault.is_fatal
+        self._given_up += last
+        is_down = fault.kind == "connection" and not self._has_answered and attempt >= _ATTEMPTS_AT_A_SILENT_SERVER
+        limit = _GIVEN_UP_IN_A_ROW if self._has_answered else _GIVEN_UP_BEFORE_A_SUCCESS
+        if is_down or self._fatal >= _FATAL_IN_A_ROW or self._given_up >= limit:
+            raise JudgeStopped(
+                f"the judge {self._judge!r} cannot go on: {fault.message}",
+                hint=f"{fault.advice} What was answered before is stored".strip(),
+            )

@@ -1,0 +1,45 @@
+"""Turns: how calls of many threads and processes keep a rate together.
+
+One number a judge, the moment from which the next call may be sent; who takes a turn moves it on by a step. Calls so come evenly
+spaced and no window of a minute holds more than the rate, whoever sends them. In the store the number is a row that every worker
+of every run on this host moves by one atomic statement.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Sequence
+from typing import Any, Final
+
+_TAKE: Final = (
+    "INSERT INTO pace (judge, next) VALUES (?, ? + ?) "
+    "ON CONFLICT (judge) DO UPDATE SET next = max(next, ?) + ? RETURNING next - ?"
+)
+
+
+class MemoryPace:
+    """The turns of one process."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._next = 0.0
+
+    def take_turn(self, step_s: float) -> float:
+        with self._lock:
+            turn = max(self._next, time.time())
+            self._next = turn + step_s
+            return turn
+
+
+class SharedPace:
+    """The turns of all processes on one store. ``returning`` runs a writing statement and gives the row it returns."""
+
+    def __init__(self, returning: Callable[[str, Sequence[Any]], tuple[Any, ...]], judge: str) -> None:
+        self._returning = returning
+        self._judge = judge
+
+    def take_turn(self, step_s: float) -> float:
+        now = time.time()
+        (turn,) = self._returning(_TAKE, (self._judge, now, step_s, now, step_s, step_s))
+        return float(turn)

@@ -1,0 +1,179 @@
+"""Measure what a model judge costs in time, side by side with the bare client and with other evaluators where they are installed.
+
+    python tests/benchmarks/models.py [--rounds 5] [--calls 400] [--latency 0.2] [--concurrency 64] [--peers PYTHON]
+
+The server is the tests' own, a process of its own on this machine, so its CPU competes with the client's. Every figure is of a
+whole process, from its start to its end. ``--peers`` names a Python interpreter that has deepeval or inspect-ai installed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import resource
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[2]))
+
+from tests.benchmarks.speed import write_suite
+from tests.serving import Server, serving
+
+_SETTINGS = {"DEEPEVAL_TELEMETRY_OPT_OUT": "YES", "OPENAI_API_KEY": "none", "INSPECT_LOG_LEVEL": "error"}
+ENVIRONMENT = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"} | _SETTINGS
+
+BARE = """
+import asyncio, json, sys
+import openai
+base, calls, concurrency = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
+
+async def main():
+    client = openai.AsyncOpenAI(api_key="none", base_url=base, max_retries=0)
+    room = asyncio.Semaphore(concurrency)
+
+    async def call(number):
+        async with room:
+            answer = await client.chat.completions.create(
+                model="m", temperature=0, max_tokens=512, messages=[{"role": "user", "content": f"Idea {number}. " * 200}]
+            )
+            return answer.choices[0].message.content
+
+    assert all(await asyncio.gather(*map(call, range(calls))))
+
+asyncio.run(main())
+"""
+
+INSPECT = """
+import sys
+from inspect_ai import Task, eval
+from inspect_ai.dataset import Sample
+from inspect_ai.model import get_model
+from inspect_ai.scorer import includes
+from inspect_ai.solver import generate
+base, calls, concurrency = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
+samples = [Sample(input=f"Idea {number}. " * 200, target="winner") for number in range(calls)]
+model = get_model("openai/m", base_url=base, api_key="none", responses_api=False)
+logs = eval(
+    Task(dataset=samples, solver=generate(), scorer=includes()), model=model, max_connections=concurrency,
+    max_samples=concurrency, display="none", log_dir="logs",
+)
+assert logs[0].status == "success", logs[0].error
+assert len(logs[0].samples) == calls
+"""
+
+DEEPEVAL = """
+import sys
+import openai
+from deepeval import evaluate
+from deepeval.evaluate import AsyncConfig, CacheConfig, DisplayConfig
+from deepeval.metrics import BaseMetric
+from deepeval.test_case import LLMTestCase
+base, calls, concurrency = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
+client = openai.AsyncOpenAI(api_key="none", base_url=base, max_retries=0)
+
+class Judge(BaseMetric):
+    threshold, async_mode, include_reason, strict_mode, verbose_mode = 0.5, True, False, False, False
+
+    async def a_measure(self, test_case, *args, **kwargs):
+        answer = await client.chat.completions.create(
+            model="m", temperature=0, max_tokens=512, messages=[{"role": "user", "content": test_case.input}]
+        )
+        self.score, self.success, self.reason = 1.0, bool(answer.choices[0].message.content), ""
+        return self.score
+
+    def measure(self, test_case, *args, **kwargs):
+        raise NotImplementedError
+
+    def is_successful(self):
+        return self.success
+
+    @property
+    def __name__(self):
+        return "Judge"
+
+cases = [LLMTestCase(input=f"Idea {number}. " * 200, actual_output="x") for number in range(calls)]
+result = evaluate(
+    test_cases=cases, metrics=[Judge()], async_config=AsyncConfig(max_concurrent=concurrency),
+    display_config=DisplayConfig(print_results=False, show_indicator=False), cache_config=CacheConfig(write_cache=False),
+)
+assert len(result.test_results) == calls
+"""
+
+
+def measure(command: Sequence[str], folder: Path, server: Server, calls: int) -> tuple[float, float]:
+    """(seconds, CPU seconds) of one process, which must make so many calls."""
+    for old in folder.glob(".novelty/*"):
+        old.unlink()
+    before, seen = resource.getrusage(resource.RUSAGE_CHILDREN), len(server.requests())
+    began = time.perf_counter()
+    done = subprocess.run(command, cwd=folder, env=ENVIRONMENT, capture_output=True, text=True, check=False)
+    seconds = time.perf_counter() - began
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    made = len(server.requests()) - seen
+    if made != calls:
+        sys.exit(f"{made} calls were made, not {calls}\n{done.stdout[-2000:]}{done.stderr[-2000:]}")
+    return seconds, after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime
+
+
+def judge_file(folder: Path, server: Server, model: str) -> Path:
+    path = folder / f"{model.partition(':')[0]}.yaml"
+    value = {
+        "format": "novelty-judge/1", "model": model, "api_base": server.base_url, "price": {"input": 0, "output": 0}
+    }  # fmt: skip
+    path.write_text(json.dumps(value))
+    return path
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--calls", type=int, default=400)
+    parser.add_argument("--latency", type=float, default=0.2)
+    parser.add_argument("--concurrency", type=int, default=64)
+    parser.add_argument("--peers", default=sys.executable)
+    given = parser.parse_args()
+    with tempfile.TemporaryDirectory() as name, serving(latency_s=given.latency) as server:
+        folder = Path(name)
+        write_suite(folder, "suite", given.calls, 1)
+        numbers = [server.base_url, str(given.calls), str(given.concurrency)]
+        sides = {"bare openai client": [sys.executable, "-c", BARE, *numbers]}
+        for model in ("openai:m", "litellm:openai/m"):
+            sides[f"pytest-novelty {model}"] = [
+                sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider",
+                f"--novelty-judge={judge_file(folder, server, model)}", "--novelty-suite=suite",
+                f"--novelty-concurrency={given.concurrency}",
+            ]  # fmt: skip
+        for peer, module, script in (("deepeval", "deepeval", DEEPEVAL), ("inspect-ai", "inspect_ai", INSPECT)):
+            found = subprocess.run(
+                [given.peers, "-c", f"import importlib.util as i, sys; sys.exit(i.find_spec({module!r}) is None)"],
+                check=False,
+            )
+            if found.returncode == 0:
+                sides[f"{peer}, as installed"] = [given.peers, "-c", script, *numbers]
+        taken: dict[str, list[tuple[float, float]]] = {side: [] for side in sides}
+        for number in range(given.rounds + 1):
+            for side, command in sides.items():
+                figures = measure(command, folder, server, given.calls)
+                if number:  # the first round warms up
+                    taken[side].append(figures)
+    waves = -(-given.calls // given.concurrency)
+    print(
+        f"{given.calls} calls of {given.latency:g} s, {given.concurrency} in flight (floor {waves * given.latency:.2f} s)"
+    )
+    medians = {side: [statistics.median(column) for column in zip(*rows, strict=True)] for side, rows in taken.items()}
+    bare = medians["bare openai client"]
+    for side, (seconds, cpu) in medians.items():
+        own = (cpu - bare[1]) / given.calls * 1000
+        print(
+            f"{side:34} {seconds:6.2f} s  ratio {seconds / bare[0]:5.2f}  CPU {cpu:5.2f} s  ({own:+.2f} ms a call beside it)"
+        )
+
+
+if __name__ == "__main__":
+    main()

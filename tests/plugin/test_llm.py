@@ -1,0 +1,454 @@
+"""A model as a judge under pytest, against a real server: bounds, faults, stops, cassettes, budgets, secrets."""
+
+from __future__ import annotations
+
+import json
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ..serving import Server, serving
+from .making import Lab
+
+PROVIDERS = ["openai:m", "litellm:openai/m"]
+SECRET = "sk-planted-0123456789abcdef"
+
+
+@pytest.fixture
+def server() -> Iterator[Server]:
+    with serving(
+        usage={"prompt_tokens": 500, "completion_tokens": 40, "cached_tokens": 100, "reasoning_tokens": 7}
+    ) as it:
+        yield it
+
+
+def judge_file(lab: Lab, server: Server, model: str = "openai:m", **more: Any) -> str:
+    value = {
+        "format": "novelty-judge/1",
+        "model": model,
+        "name": "model",
+        "api_base": server.base_url,
+        "price": {"input": 1.0, "cached_input": 0.1, "output": 2.0},
+        **more,
+    }
+    value = {name: item for name, item in value.items() if item is not None}
+    (lab.path / "judge.yaml").write_text(json.dumps(value))
+    return "judge.yaml"
+
+
+def run(lab: Lab, *args: str, dist: str = "") -> Any:
+    """In a process of its own: clients keep locks and loops."""
+    return lab.judge("judge.yaml", "small", *args, dist=dist, apart=True)
+
+
+def stored(lab: Lab) -> list[tuple[Any, ...]]:
+    with sqlite3.connect(lab.path / ".novelty" / "verdicts.sqlite") as connection:
+        return connection.execute(
+            "SELECT instance, sample, status, kind, model, retries, settings FROM records"
+        ).fetchall()
+
+
+# --- the main job -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("model", PROVIDERS)
+def test_a_model_judges_and_what_it_took_is_told(lab: Lab, server: Server, model: str, dist: str) -> None:
+    lab.suite(n=6, votes=2)
+    judge_file(lab, server, model, temperature=0)
+    ran = run(lab, dist=dist)
+    assert "failed" not in ran.counts(), ran.said
+    calls = ran.report["calls"]
+    assert (calls["made"], calls["reused"], calls["failed"], calls["retried"]) == (12, 0, 0, 0)
+    assert (calls["tokens_in"], calls["tokens_cached"], calls["tokens_reasoning"]) == (6000, 1200, 84)
+    assert calls["cost_usd"] == pytest.approx(12 * (400e-6 + 10e-6 + 80e-6))
+    assert len(server.requests()) == 12
+    seeds = {item.body["seed"] for item in server.requests()}
+    assert len(seeds) == 12
+    assert {row[-1] for row in stored(lab)} == {"schema, temperature=0, seed"}
+    again = run(lab, dist=dist)
+    assert again.report["calls"]["reused"] == 12
+    assert len(server.requests()) == 12
+
+
+def test_models_are_named_on_the_command_line(lab: Lab, server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_BASE_URL", server.base_url)
+    monkeypatch.setenv("OPENAI_API_KEY", SECRET)
+    lab.suite(n=4, votes=1)
+    ran = lab.judge("openai:nobody-knows-this", "small", apart=True)
+    assert ran.counts()["passed"] >= 4, ran.said
+    assert ran.report["calls"]["cost_usd"] is None
+    assert "cost an unknown amount" in ran.plain
+    assert {item.authorization for item in server.requests()} == {f"Bearer {SECRET}"}
+
+
+def test_two_served_models_are_a_finding(lab: Lab) -> None:
+    with serving(served={"m-2026-01": 0, "m-2026-06": 5}) as server:
+        lab.suite(n=10, votes=1)
+        judge_file(lab, server)
+        ran = run(lab, "--novelty-concurrency=1")
+        assert any("was served by 2 models: m-2026-01, m-2026-06" in text for text in ran.report["findings"])
+
+
+def test_a_server_without_structured_output_or_temperature(lab: Lab) -> None:
+    with serving(unsupported=["response_format", "temperature", "seed"]) as server:
+        lab.suite(n=6, votes=1)
+        judge_file(lab, server, temperature=0)
+        ran = run(lab, "--novelty-concurrency=2")
+        assert ran.report["calls"]["failed"] == 0
+        assert any("asked without seed, temperature=0" in text for text in ran.report["findings"]), ran.report[
+            "findings"
+        ]
+        assert "prompt, temperature=0 (refused), seed (refused)" in {row[-1] for row in stored(lab)}
+
+
+# --- faults -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("model", PROVIDERS)
+def test_a_fifth_of_the_calls_fails_and_every_verdict_is_there(lab: Lab, model: str) -> None:
+    rates = {"429 retry_after=0.2": 0.07, "500": 0.07, "disconnect": 0.03, "disconnect-body": 0.03}
+    with serving(rates=rates, latency_s=0.01) as server:
+        lab.suite(n=400, votes=1)
+        judge_file(lab, server, model)
+        ran = run(lab, "--novelty-concurrency=64")
+        assert ran.report["calls"]["failed"] == 0, ran.said
+        assert len(ran.outcomes()) == 400
+        paid = Counter(item.body["seed"] for item in server.requests() if item.paid)
+        assert set(paid.values()) == {1}  # no call is paid for after it had succeeded
+        assert len(paid) == 400
+        assert ran.report["calls"]["retried"] == len(server.requests()) - 400 > 40
+
+
+@pytest.mark.parametrize("model", PROVIDERS)
+@pytest.mark.parametrize(
+    ("settings", "told"),
+    [
+        ({"key": "right"}, "Check the key in the environment"),
+        ({"models": ["other"]}, "Check the model's name and api_base"),
+        ({"rates": {"429-quota": 1.0}}, "The account has no quota left"),
+    ],
+)
+def test_a_wrong_key_or_model_ends_the_run_at_once(
+    lab: Lab, settings: dict[str, Any], told: str, model: str, dist: str
+) -> None:
+    if dist and model != "openai:m":
+        pytest.skip("told apart by one provider")
+    with serving(**settings) as server:
+        lab.suite(n=100, votes=3)
+        judge_file(lab, server, model)
+        ran = run(lab, dist=dist)
+        assert ran.ret == 4, ran.said
+        assert told in ran.said
+        assert "Traceback" not in ran.said
+        assert "INTERNALERROR" not in ran.said
+        assert len(server.requests()) < 60
+        assert ran.seconds < 10
+
+
+def test_a_server_that_is_down(lab: Lab, server: Server, dist: str) -> None:
+    server.stop()
+    lab.suite(n=50, votes=3)
+    judge_file(lab, server)
+    began = time.monotonic()
+    ran = run(lab, dist=dist)
+    assert ran.ret == 4, ran.said
+    assert ran.said.count("that the server runs") <= 2
+    assert "Traceback" not in ran.said
+    assert time.monotonic() - began < 15
+    assert ran.seconds < 10
+
+
+def test_what_was_answered_before_a_stop_is_kept_and_not_paid_for_again(lab: Lab, server: Server) -> None:
+    lab.suite(n=30, votes=1)
+    judge_file(lab, server)
+    server.change(script=["ok"] * 20, rates={"401": 1.0})
+    ran = run(lab, "--novelty-concurrency=4")
+    assert ran.ret == 4, ran.said
+    assert len(stored(lab)) == 20
+    server.change(script=[], rates={})
+    ran = run(lab)
+    assert ran.report["calls"]["reused"] == 20
+    assert len([item for item in server.requests() if item.paid]) == 30
+
+
+def test_a_missing_key_and_a_missing_client_are_one_sentence(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
+    lab.suite(n=20)
+    ran = lab.judge("openai:m", "small", apart=True)
+    assert ran.ret == 4
+    assert "needs the environment variable OPENAI_API_KEY, which is not set" in ran.said
+    (lab.path / "openai.py").write_text("raise ImportError\n")
+    monkeypatch.setenv("PYTHONPATH", str(lab.path))
+    ran = lab.judge("openai:m", "small", apart=True)
+    assert ran.ret == 4
+    assert "pip install 'pytest-novelty[openai]'" in ran.said
+
+
+BEHAVIOURS = {
+    "prose": ("unparsed", "not JSON"),
+    "schema-echo": ("unparsed", "schema echo"),
+    "refusal": ("refused", "refusal"),
+    "refusal-prose": ("refused", "refusal"),
+    "length": ("truncated", "truncated answer"),
+    "length-reasoning": ("truncated", "truncated reasoning"),
+    "length-think": ("truncated", "truncated reasoning"),
+    "empty-content": ("unparsed", "empty"),
+    "null-content": ("unparsed", "empty"),
+    "finish-content-filter": ("refused", "content filter"),
+    "400-content-filter": ("refused", "content filter"),
+    "tool-call": ("unparsed", "tool call"),
+    "wrong-type": ("schema violation", "wrong type"),
+    "contradiction": ("ok", ""),
+    "fenced": ("ok", ""),
+    "think": ("ok", ""),
+    "reasoning": ("ok", ""),
+    "surrogate": ("ok", ""),
+    "non-utf8-content": ("ok", ""),
+}
+
+
+def test_every_kind_of_answer_is_told_apart(lab: Lab) -> None:
+    plans = {f"Idea number {number:03}.": name for number, name in enumerate(BEHAVIOURS)}
+
+    def change(row: dict[str, Any]) -> None:
+        row["idea"]["text"] = f"Idea number {int(row['id'].strip('i')):03}."
+
+    lab.suite(n=len(BEHAVIOURS), votes=1, change=change)
+    with serving(when=plans) as server:
+        judge_file(lab, server, answer_retries=0)
+        run(lab)
+    found = {int(row[0].strip("i")): row[2:4] for row in stored(lab)}
+    assert {name: found[number] for number, name in enumerate(BEHAVIOURS)} == BEHAVIOURS
+
+
+def test_faulty_bodies_are_tried_again(lab: Lab) -> None:
+    script = ["malformed-json", "html", "empty-body", "error-in-200", "no-choices"]
+    with serving(script=script) as server:
+        lab.suite(n=5, votes=1)
+        judge_file(lab, server)
+        ran = run(lab, "--novelty-concurrency=5")
+        assert ran.report["calls"]["failed"] == 0
+        assert ran.report["calls"]["retried"] == 5
+
+
+@pytest.mark.parametrize("behaviour", ["hang", "hang-body", "dribble pieces=50 pause_s=0.2"])
+def test_a_server_that_never_ends_its_answer_times_out(lab: Lab, behaviour: str) -> None:
+    with serving(each=[behaviour]) as server:
+        lab.suite(n=4, votes=1)
+        judge_file(lab, server, timeout_s=0.5)
+        ran = run(lab)
+        assert ran.report["calls"]["failed"] == 0, ran.said
+        assert ran.report["calls"]["retried"] == 4
+
+
+def test_filtered_instances_are_listed_and_a_blocklist_takes_them_out(lab: Lab) -> None:
+    plans = {"Idea number 003.": "400-content-filter"}
+
+    def change(row: dict[str, Any]) -> None:
+        row["idea"]["text"] = f"Idea number {int(row['id'].strip('i')):03}."
+
+    lab.suite(n=6, votes=1, change=change)
+    with serving(when=plans) as server:
+        judge_file(lab, server)
+        ran = run(lab)
+        (finding,) = [text for text in ran.report["findings"] if "content filter" in text]
+        (refused,) = [name for name, result in ran.outcomes().items() if result == "invalid"]
+        assert refused in finding
+        suite = lab.path / "small" / "suite.yaml"
+        blocked = [{"id": refused, "reason": "the filter of m refuses it"}]
+        suite.write_text(json.dumps({**json.loads(suite.read_text()), "blocklist": blocked}))
+        ran = run(lab)
+        assert refused not in ran.outcomes()
+        assert len(ran.outcomes()) == 5
+        assert ran.report["run"]["suites"][0]["blocklist"] == {refused: "the filter of m refuses it"}
+        assert "1 more are on its blocklist" in ran.plain
+
+
+# --- rates and budgets --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("dist", ["", "-n4"])
+def test_requests_per_minute_are_kept_over_all_workers(lab: Lab, server: Server, dist: str) -> None:
+    """A limit of 600 a minute is one call each 0.1 s, whoever sends it."""
+    lab.suite(n=30, votes=1)
+    judge_file(lab, server, requests_per_minute=600)
+    ran = run(lab, "--novelty-concurrency=16", dist=dist)
+    assert ran.report["calls"]["failed"] == 0, ran.said
+    times = sorted(item.received for item in server.requests())
+    assert len(times) == 30
+    assert times[-1] - times[0] >= 29 * 0.1 - 0.4  # the first may be late: its client had to be opened
+    for index in range(len(times) - 20):
+        assert times[index + 20] - times[index] >= 2.0 - 0.4
+
+
+def test_tokens_per_minute_are_kept(lab: Lab, server: Server) -> None:
+    lab.suite(n=5, votes=1)
+    judge_file(lab, server, tokens_per_minute=600_000, max_tokens=4000)
+    run(lab)
+    times = sorted(item.received for item in server.requests())
+    assert times[-1] - times[0] >= 4 * 0.4
+
+
+@pytest.mark.parametrize("dist", ["", "-n2"])
+def test_a_budget_is_never_exceeded_and_a_later_run_goes_on(lab: Lab, server: Server, dist: str) -> None:
+    each = 400e-6 + 10e-6 + 80e-6
+    lab.suite(n=40, votes=1)
+    judge_file(lab, server, max_tokens=1000)
+    ran = run(lab, "--novelty-budget=0.012", dist=dist)
+    paid = len([item for item in server.requests() if item.paid])
+    assert paid >= 5
+    assert paid * each <= 0.012
+    assert "the budget of $0.012 is reached" in ran.plain, ran.said
+    ran = run(lab, "--novelty-budget=1", dist=dist)
+    assert ran.report["calls"]["reused"] >= paid
+    assert len([item for item in server.requests() if item.paid]) == 40
+
+
+def test_a_budget_without_a_price_is_refused_before_anything_is_asked(lab: Lab, server: Server) -> None:
+    lab.suite(n=4, votes=1)
+    judge_file(lab, server, price=None)
+    ran = run(lab, "--novelty-budget=1")
+    assert ran.ret == 4
+    assert "the price of judge 'model' is unknown" in ran.said
+    assert server.requests() == []
+
+
+def test_a_dry_run_needs_no_key_and_asks_nothing(lab: Lab, server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    lab.suite(n=10, votes=2)
+    judge_file(lab, server, api_key_env="NOT_SET")
+    ran = run(lab, "--novelty-dry-run")
+    assert ran.ret == 0, ran.said
+    assert "20 calls, 0 stored, 20 to make" in ran.plain
+    assert "6,000 output tokens" in ran.plain
+    assert "price from the judge file; output tokens assumed: 300 a call" in ran.plain
+    assert server.requests() == []
+    judge_file(lab, server)
+    run(lab, "-k", "i001 or i002")
+    ran = run(lab, "--novelty-dry-run")
+    assert "4 stored, 16 to make" in ran.plain
+    assert "output tokens as in stored calls: 40 a call" in ran.plain
+
+
+# --- cassettes ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("options", [[], ["--no-text"]], ids=["whole", "no-text"])
+def test_a_cassette_repeats_a_run_without_a_server(lab: Lab, server: Server, options: list[str], dist: str) -> None:
+    lab.suite(n=8, votes=2)
+    judge_file(lab, server)
+    first = run(lab)
+    assert cli(lab, "export", "--out", "cassette.jsonl", *options) == "16 records written to cassette.jsonl"
+    text = (lab.path / "cassette.jsonl").read_text()
+    assert text.isascii()
+    assert ("because" in text or 'reason":""' not in text) == (not options)
+    server.stop()
+    ran = run(lab, "--novelty-offline", "--novelty-store=cassette.jsonl", dist=dist)
+    assert ran.outcomes() == first.outcomes()
+    assert ran.report["metrics"] == first.report["metrics"] or _values(ran) == _values(first)
+    assert ran.report["calls"]["made"] == 0
+    assert (lab.path / "cassette.jsonl").read_text() == text
+
+
+def _values(ran: Any) -> list[Any]:
+    return [(row["metric"], row["value"]) for row in ran.report["metrics"] if row["metric"] != "cost_usd"]
+
+
+def test_a_cassette_of_another_request_is_a_miss_with_its_cause(lab: Lab, server: Server) -> None:
+    lab.suite(n=3, votes=1)
+    judge_file(lab, server)
+    run(lab)
+    cli(lab, "export", "--out", "cassette.jsonl")
+    judge_file(lab, server, temperature=1)
+    ran = run(lab, "--novelty-offline", "--novelty-store=cassette.jsonl")
+    assert ran.ret == 1
+    assert "the judge changed" in ran.plain
+    assert "takes 1 calls at about $0.0005" in ran.plain
+    ran = run(lab, "--novelty-offline", "--novelty-store=cassette.jsonl", "--novelty-missing=warn")
+    assert ran.counts()["skipped"] >= 3
+    ran = run(lab, "--novelty-store=cassette.jsonl")
+    assert ran.ret == 4
+    assert "only read from" in ran.said
+
+
+def test_two_exports_of_the_same_records_are_equal(lab: Lab, server: Server) -> None:
+    lab.suite(n=8, votes=2)
+    judge_file(lab, server)
+    run(lab, "--novelty-concurrency=3")
+    cli(lab, "export", "--out", "one.jsonl")
+    run(lab, dist="-n2")
+    cli(lab, "export", "--out", "two.jsonl")
+    assert (lab.path / "one.jsonl").read_bytes() == (lab.path / "two.jsonl").read_bytes()
+
+
+def cli(lab: Lab, *args: str) -> str:
+    done = subprocess.run(
+        [Path(sys.executable).with_name("pytest-novelty"), *args],
+        cwd=lab.path,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return done.stdout.strip()
+
+
+# --- cut off, and secrets -----------------------------------------------------------------------------------
+
+
+def test_kill_9_ten_times_and_nothing_stored_is_asked_again(lab: Lab) -> None:
+    with serving(latency_s=0.05) as server:
+        lab.suite(n=150, votes=1)
+        judge_file(lab, server)
+        command = [
+            sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-q", "--novelty-judge=judge.yaml",
+            "--novelty-suite=small", "--novelty-concurrency=4",
+        ]  # fmt: skip
+        answered: set[int] = set()
+        for _ in range(10):
+            seen = len(server.requests())
+            process = subprocess.Popen(command, cwd=lab.path, stdout=subprocess.DEVNULL, start_new_session=True)
+            server.wait_for(seen + 6)
+            process.send_signal(signal.SIGKILL)
+            process.wait()
+            asked = [item.body["seed"] for item in server.requests()[seen:]]
+            assert not answered & set(asked)
+            answered = _stored_seeds(lab.path)
+        seen = len(server.requests())
+        ran = run(lab, "--novelty-concurrency=4")
+        assert ran.report["calls"]["failed"] == 0
+        assert not answered & {item.body["seed"] for item in server.requests()[seen:]}
+        assert ran.report["calls"]["reused"] == len(answered) > 10
+
+
+def _stored_seeds(path: Path) -> set[int]:
+    with sqlite3.connect(path / ".novelty" / "verdicts.sqlite") as connection:
+        return {row[0] % 2**31 for row in connection.execute("SELECT seed FROM records")}
+
+
+def test_no_key_is_ever_written(lab: Lab, monkeypatch: pytest.MonkeyPatch, dist: str) -> None:
+    """The server knows the key and says it in everything it can: errors, models, answers."""
+    gateway = "gateway-value-0123456789"
+    monkeypatch.setenv("OPENAI_API_KEY", SECRET)
+    monkeypatch.setenv("MY_GATEWAY", gateway)
+    lab.suite(n=8, votes=1)
+    leak = f"{SECRET} and {gateway}"
+    plans = {"number": f'content text=\'{{"novel": true, "reason": "{leak}"}}\''}
+    for settings in ({"when": plans, "served": SECRET}, {"key": "other"}, {"when": {"": f"content text='{leak}'"}}):
+        with serving(**settings) as server:
+            judge_file(lab, server, headers={"X-Gateway": "MY_GATEWAY"})
+            ran = run(lab, "-rA", "--junit-xml=junit.xml", dist=dist)
+            assert server.requests()[0].headers["x-gateway"] == gateway
+            texts = [ran.said, json.dumps(ran.report)]
+            for path in lab.path.rglob("*"):
+                if path.is_file():
+                    texts.append(path.read_bytes().decode("utf-8", "replace"))
+            assert not [text for text in texts if SECRET in text or gateway in text]

@@ -1,0 +1,538 @@
+"""A model as a judge, against a provider of the tests' own: what is sent, what is tried again, what stops, what it costs."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_novelty.answers import Reading, read_answer
+from pytest_novelty.errors import JudgeError, JudgeStopped
+from pytest_novelty.judges.base import bind_judge
+from pytest_novelty.judges.llm import judge as judge_module
+from pytest_novelty.judges.llm.files import LlmSettings, load_judge_file, settings_of_name
+from pytest_novelty.judges.llm.judge import LlmJudge, strict_schema
+from pytest_novelty.judges.llm.prices import Price, Tokens, find_price
+from pytest_novelty.judges.llm.providers import CallFault, read_body, read_fault
+from pytest_novelty.judges.llm.replies import read_reply
+from pytest_novelty.model import Request, ShownIdea, Verdict
+from pytest_novelty.protocols import PROTOCOLS
+
+SCHEMA = {
+    "type": "object",
+    "properties": {"reasoning": {"type": "string"}, "winner": {"enum": ["A", "B"]}},
+    "required": ["winner"],
+}
+REQUEST = Request(
+    "pairwise",
+    "opaque",
+    (ShownIdea("one", "text"), ShownIdea("two", "text")),
+    None,
+    "reference",
+    "ab",
+    0,
+    seed=2**32 - 1,
+    _messages=(("user", "Which?" * 100),),
+    _schema=SCHEMA,
+)
+SETTINGS = LlmSettings("openai", "m", "model", retries=5, price=Price.per_million(1.0, 2.0, 0.1))
+GOOD = '{"reasoning": "r", "winner": "A"}'
+
+
+def body(content: Any = GOOD, finish: str = "stop", **message: Any) -> dict[str, Any]:
+    return {
+        "model": "served",
+        "choices": [{"finish_reason": finish, "message": {"content": content, **message}}],
+        "usage": {
+            "prompt_tokens": 100,
+            "completion_tokens": 10,
+            "prompt_tokens_details": {"cached_tokens": 40},
+            "completion_tokens_details": {"reasoning_tokens": 7},
+        },
+    }
+
+
+class FakeProvider:
+    """Gives the scripted bodies or raises the scripted faults, the last one for ever; keeps what was sent."""
+
+    def __init__(self, *script: Any) -> None:
+        self.script = itertools.chain(script, itertools.repeat(script[-1]))
+        self.sent: list[dict[str, Any]] = []
+
+    async def complete(self, fields: Mapping[str, Any]) -> Mapping[str, Any]:
+        self.sent.append(dict(fields))
+        step = next(self.script)
+        step = step(fields) if callable(step) else step
+        if isinstance(step, Exception):
+            raise step
+        value: Mapping[str, Any] = step
+        return value
+
+    async def close(self) -> None: ...
+
+
+@pytest.fixture
+def waits(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """Backoff without waiting: the seconds that would have been waited."""
+    waited: list[float] = []
+
+    async def sleep(seconds: float) -> None:
+        waited.append(seconds)
+
+    monkeypatch.setattr(judge_module.asyncio, "sleep", sleep)
+    return waited
+
+
+def ask(*script: Any, settings: LlmSettings = SETTINGS, request: Request = REQUEST, calls: int = 1) -> Any:
+    """(the judge, its provider, the answers of so many calls one after the other)."""
+    made = LlmJudge(settings)
+    provider = FakeProvider(*script)
+    made._provider = provider
+
+    async def all_of_them() -> list[dict[str, Any]]:
+        return [await made(request) for _ in range(calls)]
+
+    return made, provider, asyncio.run(all_of_them())
+
+
+def read(answer: Mapping[str, Any], judge: LlmJudge | None = None) -> Reading:
+    return read_answer(answer, PROTOCOLS["pairwise"], judge or LlmJudge(SETTINGS), SCHEMA)
+
+
+# --- what is sent -------------------------------------------------------------------------------------------
+
+
+def test_a_request_asks_for_the_schema_with_the_votes_own_seed(waits: list[float]) -> None:
+    settings = replace(SETTINGS, temperature=0.0, effort="low", parameters={"top_p": 0.5})
+    _, provider, (answer,) = ask(body(), settings=settings)
+    (sent,) = provider.sent
+    assert sent == {
+        "model": "m", "messages": REQUEST.messages, "max_completion_tokens": 4096, "temperature": 0.0,
+        "reasoning_effort": "low", "top_p": 0.5, "seed": (2**32 - 1) % 2**31,
+        "response_format": {"type": "json_schema", "json_schema": {
+            "name": "verdict", "strict": True, "schema": strict_schema(SCHEMA)}},
+    }  # fmt: skip
+    assert strict_schema(SCHEMA)["required"] == ["reasoning", "winner"]
+    assert strict_schema(SCHEMA)["additionalProperties"] is False
+    assert answer["settings"] == "schema, temperature=0.0, reasoning_effort=low, seed"
+    assert waits == []
+
+
+def test_a_variants_axes_win_over_the_judge_file(waits: list[float]) -> None:
+    settings = replace(SETTINGS, temperature=0.0, effort="low")
+    _, provider, _ = ask(body(), settings=settings, request=replace(REQUEST, temperature=1.0, effort="high"))
+    assert (provider.sent[0]["temperature"], provider.sent[0]["reasoning_effort"]) == (1.0, "high")
+
+
+@pytest.mark.parametrize(
+    ("change", "present"),
+    [
+        ({"seed": False}, {"seed": None}),
+        ({"seed": 7}, {"seed": 7}),
+        ({"structured": "prompt"}, {"response_format": None}),
+        ({"api_base": "http://127.0.0.1:1/v1"}, {"max_tokens": 4096, "max_completion_tokens": None}),
+        ({"provider": "litellm"}, {"max_tokens": 4096}),
+    ],
+)
+def test_what_the_judge_file_says_is_sent(change: dict[str, Any], present: dict[str, Any], waits: list[float]) -> None:
+    _, provider, _ = ask(body(), settings=replace(SETTINGS, **change))
+    assert {name: provider.sent[0].get(name) for name in present} == present
+
+
+# --- parameters that a server refuses -----------------------------------------------------------------------
+
+
+def refuses(name: str, message: str) -> Callable[[Mapping[str, Any]], Any]:
+    return lambda fields: CallFault("request", message, status=400) if name in fields else body()
+
+
+@pytest.mark.parametrize(
+    ("name", "message", "told"),
+    [
+        ("temperature", "Unsupported value: 'temperature' does not support 0 with this model.", "temperature=0.0 (refused)"),
+        ("reasoning_effort", "m does not support parameters: ['reasoning_effort']", "reasoning_effort=low (refused)"),
+        ("seed", "Unrecognized request argument supplied: seed", "seed (refused)"),
+        ("response_format", "Invalid parameter: json_schema is not supported", "prompt,"),
+        ("max_completion_tokens", "Unsupported parameter: 'max_completion_tokens'. Use 'max_tokens' instead.", "schema"),
+    ],
+)  # fmt: skip
+def test_a_refused_parameter_is_not_sent_again_and_told(name: str, message: str, told: str, waits: list[float]) -> None:
+    settings = replace(SETTINGS, temperature=0.0, effort="low")
+    _, provider, answers = ask(refuses(name, message), settings=settings, calls=3)
+    assert [name in sent for sent in provider.sent] == [True, False, False, False]
+    assert told in answers[0]["settings"]
+    assert [answer["retries"] for answer in answers] == [1, 0, 0]
+    assert ("max_tokens" in provider.sent[1]) == (name == "max_completion_tokens")
+    assert waits == []
+
+
+def test_a_judge_file_that_insists_on_the_schema_gets_no_other(waits: list[float]) -> None:
+    settings = replace(SETTINGS, structured="schema")
+    _, provider, (answer,) = ask(refuses("response_format", "no response_format here"), settings=settings)
+    assert len(provider.sent) == 1
+    assert answer["failed"]["kind"] == "request refused"
+
+
+# --- what is tried again ------------------------------------------------------------------------------------
+
+FAULTS = {
+    "rate": CallFault("rate", "slow down", status=429),
+    "server": CallFault("server", "oops", status=500),
+    "connection": CallFault("connection", "refused"),
+    "timeout": CallFault("timeout", "late"),
+    "malformed": CallFault("malformed", "<html>"),
+}
+
+
+@pytest.mark.parametrize("kind", FAULTS)
+def test_faults_of_transport_are_tried_again(kind: str, waits: list[float]) -> None:
+    _, provider, (answer,) = ask(FAULTS[kind], FAULTS[kind], body())
+    assert len(provider.sent) == 3
+    assert answer["retries"] == 2
+    assert "failed" not in answer
+    first, second = waits
+    assert 0.375 <= first <= 0.625
+    assert 0.75 <= second <= 1.25
+
+
+def test_the_wait_is_at_least_what_the_server_asks_for(waits: list[float]) -> None:
+    ask(CallFault("rate", "slow", retry_after_s=7.0), CallFault("rate", "slow", retry_after_s=10_000.0), body())
+    assert 7.0 <= waits[0] <= 7.7
+    assert 120 <= waits[1] <= 132
+
+
+def test_what_never_passes_is_given_up_as_a_failure_in_transport(waits: list[float]) -> None:
+    _, provider, (answer,) = ask(FAULTS["server"])
+    assert len(provider.sent) == 6
+    assert answer["failed"] == {"status": "error", "kind": "server error", "message": "oops (status 500)"}
+    assert read(answer).verdict.status == "error"  # type: ignore[union-attr]
+    _, _, (late,) = ask(FAULTS["timeout"])
+    assert late["failed"]["status"] == "timeout"
+
+
+@pytest.mark.parametrize(
+    "content", ["no JSON at all", "", '{"winner": "C"}', '{"winner": {"enum": ["A", "B"]}}', '{"winner": 1}']
+)
+def test_an_answer_that_cannot_be_read_is_asked_for_once_more(content: str, waits: list[float]) -> None:
+    judge, provider, (answer,) = ask(body(content), body())
+    assert len(provider.sent) == 2
+    assert provider.sent[0]["seed"] != provider.sent[1]["seed"]
+    assert isinstance(read(answer, judge).verdict, Verdict)
+    assert answer["retries"] == 1
+    assert answer["usage"]["prompt_tokens"] == 200  # both were paid for
+    assert answer["cost_usd"] == pytest.approx(2 * (60e-6 + 4e-6 + 20e-6))
+    _, provider, _ = ask(body(content), settings=replace(SETTINGS, answer_retries=0))
+    assert len(provider.sent) == 1
+    _, provider, _ = ask(body(content), settings=replace(SETTINGS, answer_retries=3))
+    assert len(provider.sent) == 4
+
+
+@pytest.mark.parametrize(
+    ("given", "kind"),
+    [
+        (body("I'm sorry, but I can't help with that."), "refusal"),
+        (body(None, refusal="no"), "refusal"),
+        (body("", "content_filter"), "content filter"),
+        (CallFault("filter", "declined", status=400), "content filter"),
+    ],
+)
+def test_a_refusal_is_an_answer(given: Any, kind: str, waits: list[float]) -> None:
+    judge, provider, (answer,) = ask(given)
+    assert len(provider.sent) == 1
+    verdict = read(answer, judge).verdict
+    assert (verdict.status, verdict.kind) == ("refused", kind)  # type: ignore[union-attr]
+
+
+# --- kinds of failure ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("given", "status", "kind"),
+    [
+        (body("The first idea is better."), "unparsed", "not JSON"),
+        (body('{"winner": {"enum": ["A", "B"]}}'), "unparsed", "schema echo"),
+        (body("", "length", reasoning_content="Let me think"), "truncated", "truncated reasoning"),
+        (body("", "length"), "truncated", "truncated answer"),
+        (body("Both are quite", "length"), "truncated", "truncated answer"),
+        (body('{"reasoning": "both', "length"), "truncated", "truncated answer"),
+        (body("<think>hm"), "truncated", "truncated reasoning"),
+        (body(""), "unparsed", "empty"),
+        (body(None, tool_calls=[{"id": "1"}]), "unparsed", "tool call"),
+        (body('{"winner": true}'), "schema violation", "wrong type"),
+    ],
+)
+def test_every_kind_of_failure_has_its_name(given: Any, status: str, kind: str, waits: list[float]) -> None:
+    judge, _, (answer,) = ask(given)
+    verdict = read(answer, judge).verdict
+    assert (verdict.status, verdict.kind) == (status, kind)  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "```json\n" + GOOD + "\n```",
+        "<think>A or B? {not json}</think>" + GOOD,
+        '{"winner": "B"} no, rather ' + GOOD,
+        [{"type": "text", "text": GOOD}],
+    ],
+)
+def test_answers_with_something_around_them_are_read(content: Any, waits: list[float]) -> None:
+    judge, _, (answer,) = ask(body(content))
+    verdict = read(answer, judge).verdict
+    assert isinstance(verdict, Verdict)
+    assert verdict.label == "A"
+
+
+def test_reasoning_is_kept_apart_from_the_answer(waits: list[float]) -> None:
+    _, _, (answer,) = ask(body(GOOD, reasoning_content="Let me think: B?"))
+    assert answer["answer"] == GOOD
+    assert answer["reasoning"] == "Let me think: B?"
+    reading = read(answer)
+    assert reading.extras.tokens_reasoning == 7
+    assert reading.extras.tokens_cached == 40
+    assert reading.extras.model == "served"
+
+
+@pytest.mark.parametrize("content", [b"<html>", b"", b"[1]", b"{", b"\xff\xfe", b'"text"'])
+def test_a_body_that_is_no_object_is_a_fault_of_transport(content: bytes) -> None:
+    with pytest.raises(CallFault) as caught:
+        read_body(content)
+    assert caught.value.kind == "malformed"
+    assert caught.value.is_worth_another
+
+
+@pytest.mark.parametrize(
+    "value", [{}, {"choices": []}, {"choices": None}, {"error": {"message": "x"}}, {"choices": [1]}]
+)
+def test_a_body_without_choices_is_a_fault_of_transport(value: dict[str, Any]) -> None:
+    with pytest.raises(CallFault) as caught:
+        read_reply(value)
+    assert caught.value.kind == "malformed"
+
+
+def test_bytes_that_are_not_utf_8_do_not_lose_the_answer() -> None:
+    raw = json.dumps(body()).encode().replace(b'\\"r\\"', b'\\"\xff\\"')
+    assert '"winner": "A"' in read_reply(read_body(raw)).text
+
+
+# --- what stops the run -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", ["auth", "model", "quota"])
+def test_a_fatal_fault_stops_after_three_in_a_row(kind: str, waits: list[float]) -> None:
+    provider = FakeProvider(CallFault(kind, "no such thing as 12345", status=401))
+    judge = LlmJudge(SETTINGS)
+    judge._provider = provider
+    with pytest.raises(JudgeStopped, match="'model' cannot go on: no such thing"):
+        asyncio.run(judge(REQUEST))
+    assert len(provider.sent) == 3
+    assert sum(waits) <= 2
+
+
+def test_one_fatal_fault_of_a_gateway_stops_nothing(waits: list[float]) -> None:
+    auth = CallFault("auth", "busy", status=401)
+    _, provider, answers = ask(auth, auth, body(), auth, body(), calls=2)
+    assert [answer["answer"] for answer in answers] == [GOOD, GOOD]
+    assert len(provider.sent) == 5
+
+
+def test_a_server_that_is_down_stops_within_seconds(waits: list[float]) -> None:
+    with pytest.raises(JudgeStopped, match="that the server runs"):
+        ask(FAULTS["connection"])
+    assert sum(waits) <= 5
+
+
+def test_a_server_that_answered_before_is_given_more_patience(waits: list[float]) -> None:
+    _, provider, answers = ask(body(), *[FAULTS["connection"]] * 5, body(), calls=2)
+    assert len(provider.sent) == 7
+    assert answers[1]["retries"] == 5
+
+
+def test_calls_that_all_fail_alike_stop_the_run(waits: list[float]) -> None:
+    with pytest.raises(JudgeStopped):
+        ask(FAULTS["server"], calls=3)
+    with pytest.raises(JudgeStopped):
+        ask(CallFault("request", "prompt of 1234 tokens is too long", status=400), calls=3)
+    with pytest.raises(JudgeStopped):
+        ask(body(), FAULTS["server"], calls=6)
+    different = [CallFault("request", f"{word}", status=400) for word in ("one", "two", "three", "four")]
+    _, _, answers = ask(*different, calls=4)
+    assert [answer["failed"]["kind"] for answer in answers] == ["request refused"] * 4
+
+
+def test_refused_contents_do_not_stop_the_run(waits: list[float]) -> None:
+    _, _, answers = ask(CallFault("filter", "declined", status=400), calls=20)
+    assert {answer["failed"]["status"] for answer in answers} == {"refused"}
+
+
+# --- the errors of client libraries -------------------------------------------------------------------------
+
+
+class StatusError(Exception):
+    def __init__(self, status: int | None, body: Any = None, headers: Mapping[str, str] | None = None) -> None:
+        super().__init__("a message")
+        self.status_code = status
+        self.body = body
+        self.response = type("Response", (), {"headers": headers or {}})()
+
+
+class APITimeoutError(Exception): ...
+
+
+class APIConnectionError(Exception): ...
+
+
+class ContentPolicyViolationError(StatusError): ...
+
+
+@pytest.mark.parametrize(
+    ("error", "kind"),
+    [
+        (StatusError(401), "auth"),
+        (StatusError(403), "auth"),
+        (StatusError(404), "model"),
+        (StatusError(408), "timeout"),
+        (StatusError(409), "server"),
+        (StatusError(429), "rate"),
+        (StatusError(429, {"error": {"code": "insufficient_quota", "message": "no"}}), "quota"),
+        (StatusError(429, {"code": "insufficient_quota", "message": "no"}), "quota"),
+        (StatusError(402), "quota"),
+        (StatusError(400), "request"),
+        (StatusError(422), "request"),
+        (StatusError(400, {"code": "content_filter", "message": "no"}), "filter"),
+        (ContentPolicyViolationError(400), "filter"),
+        (StatusError(500), "server"),
+        (StatusError(503), "server"),
+        (StatusError(529), "server"),
+        (APITimeoutError(), "timeout"),
+        (APIConnectionError(), "connection"),
+        (OSError("socket"), "connection"),
+    ],
+)
+def test_errors_are_told_apart(error: Exception, kind: str) -> None:
+    assert read_fault(error).kind == kind
+
+
+@pytest.mark.parametrize(
+    ("headers", "seconds"),
+    [
+        ({}, None),
+        ({"retry-after": "7"}, 7.0),
+        ({"retry-after": "0.5"}, 0.5),
+        ({"retry-after-ms": "250", "retry-after": "9"}, 0.25),
+        ({"retry-after": "Wed, 21 Oct 2015 07:28:00 GMT"}, 0.0),
+        ({"retry-after": "soon"}, None),
+        ({"retry-after": "-5"}, None),
+        ({"retry-after": "nan"}, None),
+    ],
+)
+def test_retry_after(headers: dict[str, str], seconds: float | None) -> None:
+    assert read_fault(StatusError(429, headers=headers)).retry_after_s == seconds
+
+
+# --- prices -------------------------------------------------------------------------------------------------
+
+
+def test_cached_tokens_have_their_own_price() -> None:
+    price = Price.per_million(1.0, 2.0, 0.1)
+    assert price.cost_usd(Tokens(1000, 100, 400, 50)) == pytest.approx(600e-6 + 40e-6 + 200e-6)
+    assert price.cost_usd(Tokens(1000, None)) is None
+    assert Price.per_million(0, 0).cost_usd(Tokens()) == 0.0
+    assert Price.per_million(1.0, 2.0).cost_usd(Tokens(1000, 0, 400)) == pytest.approx(1e-3)
+
+
+def test_a_price_is_found_by_the_exact_name_else_by_the_longest_prefix(monkeypatch: pytest.MonkeyPatch) -> None:
+    table = {
+        "gpt-4": {"input_cost_per_token": 1.0, "output_cost_per_token": 1.0},
+        "gpt-4o": {"input_cost_per_token": 2.0, "output_cost_per_token": 2.0, "cache_read_input_token_cost": 0.5},
+        "gpt-4o-mini": {"input_cost_per_token": 3.0, "output_cost_per_token": 3.0},
+        "openai/special": {"input_cost_per_token": 4.0, "output_cost_per_token": 4.0},
+        "image": {"mode": "image_generation"},
+    }
+    monkeypatch.setattr("pytest_novelty.judges.llm.prices._table", lambda: table)
+    assert find_price("gpt-4o")[0] == Price(2.0, 2.0, 0.5)
+    assert find_price("gpt-4o-mini-2024-07-18")[0] == Price(3.0, 3.0, 3.0)
+    assert find_price("openai/gpt-4o-2024")[0] == Price(2.0, 2.0, 0.5)
+    assert find_price("openai/special")[0] == Price(4.0, 4.0, 4.0)
+    for name in ("gpt-4.5", "gpt-5", "image", "gpt-", "mine"):
+        price, basis = find_price(name)
+        assert price is None
+        assert "unknown" in basis
+    assert find_price("gpt-4-turbo")[1] == "litellm's table, by its prefix gpt-4"
+    monkeypatch.setattr("pytest_novelty.judges.llm.prices._table", dict)
+    assert find_price("gpt-4o") == (None, "unknown: give price in a judge file, or install litellm for its table")
+
+
+def test_an_unknown_price_is_none_and_never_zero(waits: list[float]) -> None:
+    settings = replace(SETTINGS, price=None, model="nobody-knows")
+    judge, _, (answer,) = ask(body(), settings=settings)
+    assert answer["cost_usd"] is None
+    assert judge.cost_usd_per_call is None
+    assert judge.expect(REQUEST).bound_usd is None
+
+
+def test_what_is_set_aside_covers_what_a_call_costs(waits: list[float]) -> None:
+    judge, _, (answer,) = ask(body())
+    expected = judge.expect(REQUEST)
+    assert expected.tokens_in == 600 // 4
+    assert expected.bound_usd >= answer["cost_usd"]
+    assert expected.bound_usd == pytest.approx((600 / 2.5 + 64) * 1e-6 + 4096 * 2e-6)
+
+
+# --- judge files --------------------------------------------------------------------------------------------
+
+
+def write(tmp_path: Path, text: str) -> Path:
+    path = tmp_path / "judge.yaml"
+    path.write_text(text)
+    return path
+
+
+def test_a_judge_file(tmp_path: Path) -> None:
+    (tmp_path / "my.yaml").touch()
+    path = write(
+        tmp_path,
+        "format: novelty-judge/1\nmodel: litellm:anthropic/claude\nname: mine\nprompts: {pairwise: my.yaml}\n"
+        "price: {input: 1, output: 2}\nrequests_per_minute: 60\nmay_tie: true\ntimeout_s: 5\n",
+    )
+    settings = load_judge_file(path)
+    assert (settings.provider, settings.model, settings.name) == ("litellm", "anthropic/claude", "mine")
+    assert settings.price == Price.per_million(1, 2)
+    judge = bind_judge("mine", LlmJudge(settings))
+    assert judge.traits.may_tie
+    assert judge.prompts == {"pairwise": str(tmp_path / "my.yaml")}
+
+
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        ("model: gpt-5\n", "openai:gpt-5"),
+        ("model: openai:m\nmodell: x\n", "modell"),
+        ("model: openai:m\nheaders: {X-Key: 'sk-12345 67'}\n", "must name an environment variable"),
+        ("model: openai:m\nprompts: {pairwize: x}\n", "pairwise"),
+        ("model: openai:m\ntimeout_s: 0\n", "timeout_s"),
+        ("model: openai:m\nprice: {input: 1}\n", "output"),
+        ("model: openai:m\napi_base: localhost\n", "api_base"),
+    ],
+)
+def test_a_judge_file_that_is_wrong(tmp_path: Path, line: str, told: str) -> None:
+    with pytest.raises(JudgeError, match=told) as caught:
+        load_judge_file(write(tmp_path, f"format: novelty-judge/1\n{line}"))
+    assert caught.value.path is not None
+    assert caught.value.line is not None
+
+
+def test_the_version_is_of_what_can_change_an_answer() -> None:
+    base = settings_of_name("openai:m")
+    for change in ({"temperature": 1.0}, {"model": "n"}, {"max_tokens": 5}, {"seed": False}, {"parameters": {"a": 1}}):
+        assert replace(base, **change).version != base.version
+    for change in ({"name": "x"}, {"timeout_s": 5.0}, {"concurrency": 3}, {"retries": 1}, {"price": Price(1, 1, 1)}):
+        assert replace(base, **change).version == base.version
+    with pytest.raises(JudgeError, match="names no model"):
+        settings_of_name("openai:")
