@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pytest_novelty.judges.base import Traits
@@ -113,6 +113,7 @@ def test_a_turned_instance_in_four(pair_of: PairOf) -> None:
     assert null_flip_rate(pair).value == pytest.approx(by_hand / 4)
 
 
+@settings(deadline=None)
 @given(st.lists(st.tuples(*[st.integers(0, 3)] * 4), min_size=1, max_size=12))
 def test_the_order_of_sides_does_not_matter(make_view: ViewOf, tallies: list[tuple[int, int, int, int]]) -> None:
     def ballots(places: tuple[int, int]) -> list[str]:
@@ -124,6 +125,7 @@ def test_the_order_of_sides_does_not_matter(make_view: ViewOf, tallies: list[tup
         assert there.value == pytest.approx(back.value)
 
 
+@settings(deadline=None)
 @given(
     st.lists(
         st.tuples(st.text("xyt-", min_size=2, max_size=3), st.text("xyt-", min_size=2, max_size=3)),
