@@ -145,7 +145,8 @@ class Suite:
     """A validated file of instances of one protocol.
 
     ``digest`` covers every byte it was loaded from; paths inside the suite (its prompts) are relative to ``folder``.
-    ``metadata`` is what the suite says of how it was made, such as the design of its pairs.
+    ``metadata`` is what the suite says of how it was made, such as the design of its pairs. ``extension`` is the file that
+    extends the suite at ``path``, if one does.
     """
 
     name: str
@@ -167,6 +168,7 @@ class Suite:
     profile: str = "default"
     contrast: Contrast | None = None
     metadata: Mapping[str, Json] = field(default_factory=dict)
+    extension: Path | None = None
 
     @property
     def labelled(self) -> bool:

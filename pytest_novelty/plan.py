@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Final
 
+from pytest_novelty.applicability import Content, ignored_axes, look_at_content, reason_to_skip
 from pytest_novelty.calls import Case
 from pytest_novelty.errors import SettingsError, UnknownNameError
 from pytest_novelty.feasibility import cannot_measure, cannot_pass
@@ -26,14 +26,16 @@ from pytest_novelty.model import REFERENCE, Instance, Suite, Variant
 from pytest_novelty.prompts import Prompt, resolve_prompt
 from pytest_novelty.sampling import grow_sample, sample_instances
 from pytest_novelty.settings import Settings
-from pytest_novelty.suites import check_variants, embedded_suites, resolve_suite
-
-_PROMPT_AXES: Final = frozenset({"prompt"})
+from pytest_novelty.suites import embedded_suites, resolve_suite
+from pytest_novelty.variants import check_renderings, with_options
 
 
 @dataclass(frozen=True)
 class SuitePlan:
-    """One suite as this run uses it: the variants and instances chosen, with their axes as the options change them."""
+    """One suite as this run uses it: the variants and instances chosen, with their axes as the options change them.
+
+    ``variants`` has the reference first, and those that are derived from its calls, too.
+    """
 
     suite: Suite
     variants: tuple[Variant, ...]
@@ -66,6 +68,23 @@ class SuitePlan:
     def by_id(self) -> dict[str, Instance]:
         return {instance.id: instance for instance in self.suite.instances}
 
+    @property
+    def reference(self) -> Variant:
+        return next(variant for variant in self.variants if variant.name == REFERENCE)
+
+    @property
+    def derived(self) -> tuple[Variant, ...]:
+        """The variants that make no cases: what they would ask is among the reference's calls."""
+        return tuple(variant for variant in self.variants if variant.is_derived(self.reference))
+
+    @cached_property
+    def content(self) -> dict[str, Content]:
+        """What the instances make of each variant."""
+        return {
+            variant.name: look_at_content(self.suite, self.instances, variant, self.reference)
+            for variant in self.variants
+        }
+
     def size(self, stratum: tuple[str, str] | None = None) -> tuple[int, int | None]:
         """(instances, clusters or None) that this run judges, in all or of one stratum."""
         kept = [item for item in self.instances if stratum is None or item.strata.get(stratum[0]) == stratum[1]]
@@ -75,18 +94,23 @@ class SuitePlan:
 
     def problem(self, gate: Gate, *, by_point: bool = False) -> str | None:
         """Why no outcome of this run could pass the gate; None if one could."""
-        compared = [variant for variant in self.variants if variant.name != REFERENCE]
-        if gate.over or gates_stability(gate):
-            compared = [variant for variant in compared if gate.over or variant.name == gate.variant]
-            if not compared:
-                return f"{gate.text}: no variant is run" if gate.over else None
+        compares = gates_stability(gate)
+        if gate.over:
+            asked = [variant for variant in self.variants if not compares or variant.name != REFERENCE]
+            asked = [variant for variant in asked if gate.entry.votes == 1 or variant not in self.derived]
+            if not asked:
+                return f"{gate.text}: no variant is asked"
         else:
-            compared = [variant for variant in self.variants if variant.name == gate.variant]
-        asked = [*compared, *(variant for variant in self.variants if variant.name == REFERENCE)]
-        if problem := cannot_measure(
-            gate, min(v.axes.votes for v in asked), all(v.axes.orders == "both" for v in asked)
-        ):
-            return problem
+            asked = [variant for variant in self.variants if variant.name == gate.variant]
+            if not asked:
+                return None
+        sides = [(variant, self.reference) if compares else (variant,) for variant in asked]
+        problems = [
+            cannot_measure(gate, min(v.axes.votes for v in pair), all(v.axes.orders == "both" for v in pair))
+            for pair in sides
+        ]
+        if all(problems):
+            return problems[0]
         return cannot_pass(gate, *self.size(gate.stratum), by_point=by_point, level=self.level)
 
 
@@ -106,14 +130,18 @@ class Plan:
         suite = resolve_suite(named, self.known_suites, self.settings.base) if isinstance(named, str) else named
         present = self.suites.get(suite.name)
         if present is not None and present.suite.digest != suite.digest:
+            first, second = (item.extension or item.path for item in (present.suite, suite))
             raise SettingsError(
-                f"two suites are called {suite.name!r}: {present.suite.path} and {suite.path}",
-                hint="Rename one of them",
+                f"two suites are called {suite.name!r}: {first} and {second}",
+                hint="Rename one of them"
+                if suite.extension is None
+                else f"Give {suite.extension.name} a name of its own",
             )
         chosen = self._choose_variants(suite, variants)
         if present is not None:
             chosen = tuple({variant.name: variant for variant in (*present.variants, *chosen)}.values())
-        check_variants(suite, chosen)
+        wanted = self.option_variants if variants is None else tuple(variants)
+        check_renderings(suite, [variant for variant in chosen if variant.name in wanted])
         looks: tuple[int, ...] = ()
         if isinstance(self.settings.sample, SampleRange):
             looks = self.settings.sample.sizes(len(suite.instances))
@@ -139,15 +167,8 @@ class Plan:
         for name in sorted(names - set(suite.variants)):
             if named is not None:
                 raise UnknownNameError(f"variant of the suite {suite.name}", name, suite.variants)
-        votes, orders = self.settings.votes, self.settings.orders
-        return tuple(
-            replace(
-                variant,
-                axes=replace(variant.axes, votes=votes or variant.axes.votes, orders=orders or variant.axes.orders),
-            )
-            for variant in suite.variants.values()
-            if variant.name in names
-        )
+        available = with_options(suite, self.settings.votes, self.settings.orders)
+        return tuple(variant for name, variant in available.items() if name in names)
 
     def _load_prompt(self, name: str, suite: Suite) -> None:
         if name not in self.prompts:
@@ -162,16 +183,21 @@ class Plan:
         return (*self.settings.variants, *(parse_gate(text).variant for text in self.settings.gates))
 
     def pairs(self, planned: SuitePlan) -> Iterator[tuple[Judge, Variant]]:
-        """The judges and variants that a suite is run with; what does not apply is noted in ``skipped``."""
+        """The judges and variants that a suite is run with; what does not apply is noted in ``skipped``.
+
+        Derived variants are neither: they are run with the reference.
+        """
         for judge in self.judges:
             if not judge.judges(planned.suite.protocol):
                 self.skipped[judge.name, planned.suite.name, ""] = f"does not judge {planned.suite.protocol}"
                 continue
             for variant in planned.variants:
-                if not judge.traits.uses_prompt and variant.changed and set(variant.changed) <= _PROMPT_AXES:
-                    self.skipped[judge.name, planned.suite.name, variant.name] = "has a prompt of its own"
-                    continue
-                yield judge, variant
+                if variant.name == REFERENCE:
+                    yield judge, variant
+                elif reason := reason_to_skip(judge, variant, planned.content[variant.name], planned.suite.protocol):
+                    self.skipped[judge.name, planned.suite.name, variant.name] = reason
+                elif not variant.is_derived(planned.reference):
+                    yield judge, variant
 
     def cases_of(self, planned: SuitePlan) -> Iterator[Case]:
         """All judges and variants of one instance before the next, so that a run cut short leaves paired data."""
@@ -215,8 +241,7 @@ class Plan:
 
 def _with_stability_gate(planned: SuitePlan) -> SuitePlan:
     """A run with variants holds a judge to stability, if the suite and the options do not and this run can decide it."""
-    reference = next(variant for variant in planned.variants if variant.name == REFERENCE)
-    asked = [v for v in planned.variants if v is not reference and not v.is_derived(reference)]
+    asked = [variant for variant in planned.variants if variant.changed and variant not in planned.derived]
     if not asked or any(gates_stability(gate) for gate in planned.gates):
         return planned
     gate = parse_gate(DEFAULT_STABILITY_GATE)
@@ -240,6 +265,8 @@ def make_plan(
                 hint="A server of your own costs price: {input: 0, output: 0}",
             )
     known = {**embedded_suites(), **registered_suites}
+    for judge in judges:
+        ignored_axes(judge)  # what it declares is checked before anything is asked
     plan = Plan(settings, judges, known)
     known_judges = [judge.name for judge in judges]
     if settings.reference is not None and settings.reference not in known_judges:

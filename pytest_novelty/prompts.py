@@ -6,8 +6,10 @@ import hashlib
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
+from typing import Protocol as Interface
 
 from pytest_novelty.data import data_folder
 from pytest_novelty.digests import digest
@@ -24,9 +26,16 @@ if TYPE_CHECKING:
 _DELIMITER: Final = re.compile(r"</?(?:idea|related_work)", re.IGNORECASE)
 
 
+class Asked(Powers, Interface):
+    """What a template may know of the judge that it is rendered for (``judges.base.Traits`` has these)."""
+
+    @property
+    def higher_is(self) -> str: ...
+
+
 @dataclass(frozen=True)
 class Prompt:
-    """A versioned template. ``digest`` covers the whole file."""
+    """A versioned template. ``digest`` covers the whole file; ``sources`` are (role, template text)."""
 
     name: str
     version: str
@@ -35,19 +44,30 @@ class Prompt:
     digest: str
     path: Path
     lineage: str = ""
+    sources: tuple[tuple[str, str], ...] = ()
     _templates: tuple[tuple[str, jinja2.Template], ...] = field(default=(), repr=False)
 
     def schema(self, powers: Powers) -> dict[str, Json]:
-        """The declared schema, with what this judge may say in the verdict's place (a tie, null)."""
+        """The declared schema, with what this judge may say in the verdict's place (a tie, null).
+
+        A score that the template does not require is asked of judges that declare a ``score_range``, and of no others.
+        """
         properties = dict(self.output["properties"])
+        required = list(self.output["required"])
         for key, verdict in self.protocol.answer_schema(powers)["properties"].items():
             if key in (self.protocol.key, self.protocol.score_key) and key in properties:
                 told = {name: value for name, value in properties[key].items() if name in ("title", "description")}
                 properties[key] = {**told, **verdict}
-        return {**self.output, "properties": properties}
+        score = self.protocol.score_key
+        if score in properties and score not in required:
+            if powers.score_range is None:
+                del properties[score]
+            else:
+                required.append(score)
+        return {**self.output, "properties": properties, "required": required}
 
     def render(
-        self, ideas: Sequence[ShownIdea], as_of: str | None, powers: Powers, *, instance: str = ""
+        self, ideas: Sequence[ShownIdea], as_of: str | None, powers: Asked, *, instance: str = ""
     ) -> tuple[tuple[str, str], ...]:
         """(role, content) messages. Raises PromptError, with template and instance, if a variable is missing."""
         import jinja2
@@ -57,6 +77,8 @@ class Prompt:
             "as_of": as_of,
             "may_tie": powers.may_tie,
             "may_abstain": powers.may_abstain,
+            "score_range": powers.score_range and tuple(f"{bound:g}" for bound in powers.score_range),
+            "higher_is": powers.higher_is,
             "mark": _unused_mark(ideas),
         }
         if len(ideas) == 1:
@@ -74,7 +96,8 @@ class Prompt:
 
 
 _VARIABLES: Final = (
-    "A template may use ideas (title, text, related_work), idea (pointwise), as_of, may_tie, may_abstain and mark"
+    "A template may use ideas (title, text, related_work), idea (pointwise), as_of, may_tie, may_abstain, score_range, "
+    "higher_is and mark"
 )
 
 
@@ -98,10 +121,12 @@ def _work_texts(works: Sequence[Work]) -> list[str]:
     return [text for work in works for text in (work.title, work.text)]
 
 
-def embedded_prompts() -> dict[str, Path]:
+@cache
+def embedded_prompts() -> Mapping[str, Path]:
     """The templates that ship, by name (``protocol/name``)."""
     root = data_folder("prompts")
-    return {str(path.relative_to(root).with_suffix("").as_posix()): path for path in sorted(root.glob("*/*.yaml"))}
+    found = {str(path.relative_to(root).with_suffix("").as_posix()): path for path in root.glob("*/*.yaml")}
+    return dict(sorted(found.items()))
 
 
 def resolve_prompt(name: str, base: Path, protocol: str | None = None) -> Prompt:
@@ -151,6 +176,7 @@ def load_prompt(path: Path) -> Prompt:
         digest=hashlib.blake2b(path.read_bytes(), digest_size=8).hexdigest(),
         path=path,
         lineage=value.get("lineage", ""),
+        sources=tuple((message["role"], message["content"].strip("\n")) for message in value["messages"]),
         _templates=templates,
     )
 
@@ -178,7 +204,7 @@ def check_prompt(prompt: Prompt) -> None:
     for rich in (True, False):
         works = (Work("{{ title }} of a work", "text of <a> work", 1999),) if rich else ()
         ideas = [ShownIdea(f"title {i}", f"{{{{ text }}}} & <b>{i}</b> \"'", works) for i in range(count)]
-        powers = _SamplePowers(may_tie=rich, may_abstain=rich)
+        powers = _SamplePowers(may_tie=rich, may_abstain=rich, score_range=(0.0, 10.0) if rich else None)
         messages = prompt.render(ideas, "2020-12-31" if rich else None, powers)
         whole = "\n".join(content for _, content in messages)
         for idea in ideas:
@@ -193,3 +219,4 @@ class _SamplePowers:
     may_tie: bool = False
     may_abstain: bool = False
     score_range: tuple[float, float] | None = None
+    higher_is: str = "novel"

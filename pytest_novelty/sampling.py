@@ -13,10 +13,16 @@ def sample_instances(suite: Suite, size: int | None, seed: int) -> tuple[Instanc
     """``size`` instances of ``suite`` (all if None or not fewer). Samples nest: N is part of N + 1, for one seed.
 
     Within a cell (gold x strata, the cluster left out) the order is a permutation that depends on the ids only; cells take
-    turns in proportion to their size, so that any prefix has about the suite's composition.
+    turns in proportion to their size, so that any prefix has about the suite's composition. Triads are taken one after the
+    other, whole but for the last: pairs of broken triads say nothing of transitivity.
     """
     if size is None or size >= len(suite.instances):
         return suite.instances
+    if all("triad" in instance.strata for instance in suite.instances):
+        chosen = {
+            instance.id for instance in sorted(suite.instances, key=lambda item: _turn_of_triad(item, seed))[:size]
+        }
+        return tuple(instance for instance in suite.instances if instance.id in chosen)
     cells: dict[tuple[str, ...], list[Instance]] = defaultdict(list)
     for instance in suite.instances:
         cells[_cell(suite, instance)].append(instance)
@@ -38,6 +44,11 @@ def grow_sample(suite: Suite, sizes: Sequence[int], seed: int) -> tuple[Instance
     for size in sizes:
         found |= {instance.id: instance for instance in sample_instances(suite, size, seed) if instance.id not in found}
     return tuple(found.values())
+
+
+def _turn_of_triad(instance: Instance, seed: int) -> tuple[int, str, str]:
+    triad = instance.strata["triad"]
+    return derive_seed(seed_source("triad", seed, triad), 0), triad, instance.id
 
 
 def _cell(suite: Suite, instance: Instance) -> tuple[str, ...]:

@@ -80,9 +80,8 @@ class Stopping:
             if suite in self._stopped:
                 notes.append(f"{self._reason(suite)}; no more were asked")
             elif planned.gates:
-                notes.append(
-                    f"{suite}: gates are open after {planned.looks[look - 1]} instances, look {look} of {len(planned.looks)}"
-                )
+                size = planned.looks[look - 1]
+                notes.append(f"{suite}: the run went to look {look} of {len(planned.looks)} ({size} instances)")
             else:
                 notes.append(f"{suite} has no gate to decide: all {planned.looks[-1]} instances were to be asked")
             if len(planned.looks) > 1:

@@ -1,22 +1,27 @@
-"""Find, load and validate suites: folders with ``suite.yaml``, single files, bare ``ideas.jsonl``, folders of texts."""
+"""Find, load and validate suites: folders with ``suite.yaml``, single files, files that extend another suite, and ideas
+without a ``suite.yaml``.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import fields
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
+from pytest_novelty.contrast import check_contrast, parse_contrast
 from pytest_novelty.data import data_folder
-from pytest_novelty.digests import canonical_json, digest_of
+from pytest_novelty.digests import digest_of
 from pytest_novelty.errors import NoveltyError, SuiteError, UnknownNameError
+from pytest_novelty.ideas import TEXT_SUFFIXES, RawIdea, read_ideas_file, read_texts
 from pytest_novelty.instances import load_instances
-from pytest_novelty.jsonl import MAX_LINE_BYTES, file_digest, read_jsonl
+from pytest_novelty.jsonl import file_digest, read_jsonl
 from pytest_novelty.model import (
     REFERENCE,
     Axes,
+    Contrast,
     Instance,
     Json,
     Suite,
@@ -25,9 +30,7 @@ from pytest_novelty.model import (
 from pytest_novelty.protocols import get_protocol
 from pytest_novelty.strict_yaml import Document, read_yaml
 from pytest_novelty.validation import compile_check, explain, load_schema
-
-_TEXT_SUFFIXES: Final = (".txt", ".md")
-_AXES: Final = tuple(item.name for item in fields(Axes))
+from pytest_novelty.variants import check_renderings, read_variants
 
 
 def embedded_suites() -> dict[str, Path]:
@@ -49,7 +52,7 @@ def resolve_suite(name: str, known: Mapping[str, Path], base: Path) -> Suite:
         found = False
     if found:
         return load_suite(path)
-    looks_like_path = "/" in name or "\\" in name or Path(name).suffix in (".yaml", ".yml", ".jsonl", *_TEXT_SUFFIXES)
+    looks_like_path = "/" in name or "\\" in name or Path(name).suffix in (".yaml", ".yml", ".jsonl", *TEXT_SUFFIXES)
     also = (
         f"No file or folder {path} either"
         if looks_like_path
@@ -82,7 +85,7 @@ def load_suite(path: Path) -> Suite:
 # --- described suites ---------------------------------------------------------------------------------------
 
 
-def _load_described(path: Path) -> Suite:
+def _load_described(path: Path, extended_by: tuple[Path, ...] = ()) -> Suite:
     document = read_yaml(path, SuiteError)
     head: dict[str, Any] = document.value if isinstance(document.value, dict) else {}
     if isinstance(head.get("format"), str) and head["format"] != "novelty-suite/1":
@@ -91,9 +94,14 @@ def _load_described(path: Path) -> Suite:
             path=path,
             line=document.line_of(("format",)),
         )
-    _require(document.value, load_schema("suite"), document, path)
-    if head["name"].endswith("\n"):
+    schema = load_schema("suite")
+    if "extends" in head:
+        schema = {"$ref": "#/$defs/extension", "$defs": schema["$defs"]}
+    _require(document.value, schema, document, path)
+    if head.get("name", "").endswith("\n"):
         raise SuiteError("name ends with a line break", path=path, line=document.line_of(("name",)))
+    if "extends" in head:
+        return _extend(document, extended_by)
     try:
         protocol = get_protocol(head["protocol"])
     except UnknownNameError as error:
@@ -119,7 +127,7 @@ def _load_described(path: Path) -> Suite:
         protocol=protocol.name,
         label_kind=head["label_kind"],
         instances=instances,
-        variants=_variants(head, document, protocol.name),
+        variants=read_variants(document, protocol.name),
         digest=content.hexdigest(),
         path=path,
         folder=path.parent,
@@ -130,11 +138,61 @@ def _load_described(path: Path) -> Suite:
         cluster=head.get("cluster"),
         blocklist=blocked,
         profile=head.get("profile", "default"),
+        metadata=head.get("metadata", {}),
     )
     _check_cluster(suite, document)
-    check_variants(suite, suite.variants.values())
-    _check_gates(suite, document)
+    suite = replace(suite, contrast=_read_contrast(suite, document))
+    _check(suite, document)
     return suite
+
+
+def _extend(document: Document, extended_by: tuple[Path, ...]) -> Suite:
+    """The suite that ``extends`` names, with this file's defaults, variants and gates added, and what it blocks left out.
+
+    It keeps its name unless the file gives another, so that verdicts on it that are stored serve both.
+    """
+    path, head = document.path, document.value
+    base = _load_extended(document, (*extended_by, path.resolve()))
+    instances, blocked = _without_blocked(base.instances, document)
+    suite = replace(
+        base,
+        instances=instances,
+        blocklist={**base.blocklist, **blocked},
+        name=head.get("name", base.name),
+        version=head.get("version", base.version),
+        title=head.get("title", base.title),
+        variants=read_variants(document, base.protocol, base.variants),
+        gates=tuple(head.get("gates", ())),
+        digest=hashlib.blake2b(path.read_bytes() + base.digest.encode(), digest_size=16).hexdigest(),
+        folder=path.parent,
+        extension=path,
+    )
+    if "contrast" in head:
+        suite = replace(suite, contrast=_read_contrast(suite, document))
+    _check(suite, document)
+
+    from pytest_novelty.gates import gates_for, parse_gate
+
+    gates = gates_for(replace(suite, gates=base.gates), [parse_gate(text) for text in suite.gates])
+    return replace(suite, gates=tuple(gate.text for gate in gates))
+
+
+def _load_extended(document: Document, extended_by: tuple[Path, ...]) -> Suite:
+    name: str = document.value["extends"]
+    line = document.line_of(("extends",))
+    known = embedded_suites()
+    path = known.get(name) or document.path.parent / name
+    target = path / "suite.yaml" if (path / "suite.yaml").is_file() else path
+    if target.resolve() in extended_by:
+        itself = target.resolve() == extended_by[-1]
+        message = "extends itself" if itself else f"extends {name!r}, which extends it"
+        raise SuiteError(message, path=document.path, line=line)
+    if not path.exists():
+        error = UnknownNameError("suite", name, known, also=f"No file or folder {path} either")
+        raise SuiteError(error.message, path=document.path, line=line, hint=error.hint)
+    if target.suffix in (".yaml", ".yml") and target.is_file():
+        return _load_described(target, extended_by)
+    return load_suite(path)
 
 
 def _without_blocked(
@@ -169,37 +227,28 @@ def _require(value: Json, schema: Mapping[str, Any], document: Document, path: P
         raise SuiteError(sentence, path=path, line=document.line_of(place))
 
 
-def _variants(head: Mapping[str, Any], document: Document, protocol: str) -> dict[str, Variant]:
-    for place in (("defaults",), *(("variants", name) for name in head.get("variants", {}))):
-        axes = head.get("defaults", {}) if len(place) == 1 else head["variants"][place[1]]
-        for axis in ("votes", "related_work"):
-            if isinstance(axes.get(axis), float):
-                line = document.line_of((*place, axis))
-                raise SuiteError(f"{axis} must be a whole number, not {axes[axis]}", path=document.path, line=line)
-    reference = Axes(**{"prompt": f"{protocol}/reference", **head.get("defaults", {})})
-    variants = {REFERENCE: Variant(REFERENCE, reference)}
-    for name, changes in head.get("variants", {}).items():
-        line = document.line_of(("variants", name))
-        if name == REFERENCE:
-            raise SuiteError(
-                f"a variant may not be called {REFERENCE!r}: that is what defaults describe",
-                path=document.path,
-                line=line,
-            )
-        if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]{0,39}", name):
-            raise SuiteError(
-                f"the variant name {name!r} has other characters than letters, digits, '.', '_' and '-', or more than 40",
-                path=document.path,
-                line=line,
-            )
-        values = {axis: changes.get(axis, getattr(reference, axis)) for axis in _AXES}
-        changed = tuple(
-            axis for axis in _AXES if canonical_json(values[axis]) != canonical_json(getattr(reference, axis))
-        )
-        if not changed:
-            raise SuiteError(f"the variant {name!r} changes nothing", path=document.path, line=line)
-        variants[name] = Variant(name, Axes(**values), changed)
-    return variants
+def _check(suite: Suite, document: Document) -> None:
+    """What rests on several parts of a suite. What a variant cannot show is an error only where one is asked for it."""
+    check_renderings(suite, [suite.variants[REFERENCE]])
+    _check_gates(suite, document)
+
+
+def _read_contrast(suite: Suite, document: Document) -> Contrast | None:
+    text = document.value.get("contrast")
+    if text is None:
+        return None
+    try:
+        contrast = parse_contrast(text)
+        check_contrast(suite, contrast)
+    except NoveltyError as error:
+        raise SuiteError(
+            error.message,
+            path=document.path,
+            line=document.line_of(("contrast",)),
+            instance=error.instance,
+            hint=error.hint,
+        ) from None
+    return contrast
 
 
 def _check_cluster(suite: Suite, document: Document) -> None:
@@ -215,25 +264,6 @@ def _check_cluster(suite: Suite, document: Document) -> None:
             )
 
 
-def check_variants(suite: Suite, variants: Iterable[Variant]) -> None:
-    """Every idea has the rendering that a variant's ``format`` names. Raises SuiteError."""
-    for variant in variants:
-        wanted = variant.axes.format
-        if wanted == "text":
-            continue
-        for instance in suite.instances:
-            for idea in instance.ideas:
-                if wanted not in idea.renderings:
-                    has = ", ".join(("text", *sorted(idea.renderings)))
-                    raise SuiteError(
-                        f"the idea {idea.id!r} has no rendering {wanted!r}, which the variant {variant.name!r} shows "
-                        f"(it has {has})",
-                        path=suite.path,
-                        line=None if suite.path.suffix in (".yaml", ".yml") else instance.line,
-                        instance=instance.id,
-                    )
-
-
 def _check_gates(suite: Suite, document: Document) -> None:
     from pytest_novelty.gates import check_gate_names, parse_gate
 
@@ -242,7 +272,7 @@ def _check_gates(suite: Suite, document: Document) -> None:
             check_gate_names(parse_gate(text), suite)
         except NoveltyError as error:
             raise SuiteError(
-                error.message, path=suite.path, line=document.line_of(("gates", index)), hint=error.hint
+                error.message, path=document.path, line=document.line_of(("gates", index)), hint=error.hint
             ) from None
 
 
@@ -250,47 +280,27 @@ def _check_gates(suite: Suite, document: Document) -> None:
 
 
 def _load_bare(path: Path, name: str) -> Suite:
-    """One idea a line, without labels: an object with ``text`` (and whatever an idea may have), or a string."""
-    schema = {"$ref": "#/$defs/idea", "$defs": load_schema("instance")["$defs"]}
-    fits = compile_check(schema)
-    rows: list[tuple[int | None, Json]] = []
-    for line, row in read_jsonl(path, SuiteError):
-        idea = {"text": row} if isinstance(row, str) else row
-        if not fits(idea):
-            found = explain(idea, schema)
-            hint = (
-                "A bare .jsonl holds one idea a line; instances with gold labels need a suite.yaml beside them"
-                if isinstance(row, dict) and {"idea", "ideas", "gold"} & set(row)
-                else None
-            )
-            raise SuiteError(found[0] if found else "is not an idea", path=path, line=line, hint=hint)
-        name_of_idea = idea["id"] if "id" in idea else digest_of([idea.get("title", ""), idea["text"]], 6)
-        rows.append((line, {"id": name_of_idea, "idea": idea}))
+    """One idea a line, without labels."""
+    rows = [
+        (
+            idea.line,
+            {"id": idea.name or digest_of([idea.value.get("title", ""), idea.value["text"]], 6), "idea": idea.value},
+        )
+        for idea in read_ideas_file(path)
+    ]
     return _bare_suite(rows, path, name, file_digest(path).hex())
 
 
 def _load_texts(folder: Path) -> Suite:
-    """Every .txt and .md file of a folder is one idea; its first line is the title if a blank line or '#' sets it apart."""
+    """Every text of a folder is one idea, known by the name of its file."""
+    seen: dict[str, RawIdea] = {}
     rows: list[tuple[int | None, Json]] = []
-    seen: dict[str, str] = {}
-    for path in sorted(folder.iterdir()):
-        if path.suffix not in _TEXT_SUFFIXES or not path.is_file():
-            continue
-        if path.stat().st_size > MAX_LINE_BYTES:
-            raise SuiteError(f"is longer than {MAX_LINE_BYTES / 1e6:g} MB", path=path)
-        try:
-            text = path.read_text(encoding="utf-8-sig").strip()
-        except UnicodeDecodeError:
-            raise SuiteError("is not UTF-8", path=path, hint="Save the file as UTF-8") from None
-        head, _, rest = text.partition("\n")
-        titled = rest.strip() and (head.startswith("#") or rest.startswith("\n")) and len(head) <= 200
-        idea = {"title": head.lstrip("# ").strip(), "text": rest.strip()} if titled else {"text": text}
-        if not idea["text"]:
-            raise SuiteError("is empty", path=path, instance=path.stem)
-        if path.stem in seen:
-            raise SuiteError(f"the id {path.stem!r} occurs twice: {seen[path.stem]} and {path.name}", path=path)
-        seen[path.stem] = path.name
-        rows.append((None, {"id": path.stem, "idea": idea}))
+    for idea in read_texts(folder):
+        if idea.name in seen:
+            first = seen[idea.name].path.name
+            raise SuiteError(f"the id {idea.name!r} occurs twice: {first} and {idea.path.name}", path=idea.path)
+        seen[idea.name] = idea
+        rows.append((None, {"id": idea.name, "idea": idea.value}))
     if not rows:
         raise SuiteError("has neither suite.yaml nor ideas.jsonl nor any .txt or .md file", path=folder)
     return _bare_suite(rows, folder, folder.resolve().name, digest_of(rows))
@@ -301,7 +311,7 @@ def _bare_suite(rows: list[tuple[int | None, Json]], path: Path, name: str, cont
     shows_work = any(idea.related_work for instance in instances for idea in instance.ideas)
     axes = Axes(prompt="pointwise/reference", related_work=shows_work)
     return Suite(
-        name=re.sub(r"[^a-z0-9._-]+", "-", name.lower()).strip("-.")[:60] or "ideas",
+        name=name_of_suite(name),
         version="0",
         protocol="pointwise",
         label_kind="none",
@@ -312,3 +322,8 @@ def _bare_suite(rows: list[tuple[int | None, Json]], path: Path, name: str, cont
         folder=path if path.is_dir() else path.parent,
         title="Unlabelled ideas",
     )
+
+
+def name_of_suite(text: str) -> str:
+    """A text as a suite may be called."""
+    return re.sub(r"[^a-z0-9._-]+", "-", text.lower()).strip("-.")[:60] or "ideas"

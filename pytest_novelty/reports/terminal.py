@@ -58,7 +58,7 @@ def render(report: Report, *, width: int = 100, colour: bool = False) -> str:
                     console.print()
                     console.print(_table(report, planned, judge.name, variant.name, width, colour))
             for lines in (variant_lines, claim_lines):
-                for printable in lines(report, planned, judge.name, colour):
+                for printable in lines(report, planned, judge.name, width, colour):
                     console.print(printable)
     for printable in (*_comparisons(report, colour), *_verdicts(report), *_worst(report), *_closing(report)):
         console.print(printable)

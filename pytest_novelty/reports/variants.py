@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 _COLUMNS: Final = {
     "pairwise": (
         ("right", "strict_accuracy", True),
-        ("verdicts change", "flip_rate", True),
-        ("noise", "null_flip_rate", False),
+        ("flips", "flip_rate", True),
+        ("null flips", "null_flip_rate", False),
         ("vote shift", "vote_shift", True),
         ("to first", "position_bias", False),
         ("ties", "tie_rate", False),
@@ -30,8 +30,8 @@ _COLUMNS: Final = {
         ("right", "accuracy", True),
         ("mean F1", "macro_f1", False),
         ("AUROC", "auroc", False),
-        ("verdicts change", "flip_rate", True),
-        ("noise", "null_flip_rate", False),
+        ("flips", "flip_rate", True),
+        ("null flips", "null_flip_rate", False),
         ("vote shift", "vote_shift", True),
         ("score shift", "score_shift", True),
         ("ranks turn", "rank_flip", False),
@@ -39,9 +39,12 @@ _COLUMNS: Final = {
     ),
 }
 """(heading, metric, with its interval); columns in which nothing is defined are left out."""
+_WIDE: Final = 100
+_ONLY_WIDE: Final = ("macro_f1", "null_flip_rate", "rank_flip")
+"""What a narrower terminal has no room for."""
 
 
-def variant_lines(report: Report, planned: SuitePlan, judge: str, colour: bool) -> Iterator[Any]:
+def variant_lines(report: Report, planned: SuitePlan, judge: str, width: int, colour: bool) -> Iterator[Any]:
     """The table, a sentence a variant, the gates that rest on variants, and the variants that were skipped."""
     found = [item for item in report.variants if (item.judge, item.suite) == (judge, planned.suite.name)]
     skipped = [
@@ -53,7 +56,7 @@ def variant_lines(report: Report, planned: SuitePlan, judge: str, colour: bool) 
         return
     yield ""
     if found:
-        yield _table(report, planned, judge, found, colour)
+        yield _table(report, planned, judge, found, width, colour)
     for item in found:
         yield styled(f"  {item.variant} ({', '.join(item.changed)}): {clean(item.sentence, 300)}.")
     for variant, reason in skipped:
@@ -75,7 +78,7 @@ def variant_lines(report: Report, planned: SuitePlan, judge: str, colour: bool) 
         yield table
 
 
-def claim_lines(report: Report, planned: SuitePlan, judge: str, colour: bool) -> Iterator[Any]:
+def claim_lines(report: Report, planned: SuitePlan, judge: str, width: int, colour: bool) -> Iterator[Any]:
     """What the suite's contrast comes to under every variant."""
     for claim in report.claims:
         if (claim.judge, claim.suite) != (judge, planned.suite.name):
@@ -96,7 +99,7 @@ def _where(variant: str) -> str:
     return variant if variant.startswith("[") else f"[{variant}]"
 
 
-def _table(report: Report, planned: SuitePlan, judge: str, found: list[VariantResult], colour: bool) -> Any:
+def _table(report: Report, planned: SuitePlan, judge: str, found: list[VariantResult], width: int, colour: bool) -> Any:
     suite = planned.suite
     values: dict[str, dict[str, Estimate]] = {}
     for row in report.metrics:
@@ -107,10 +110,11 @@ def _table(report: Report, planned: SuitePlan, judge: str, found: list[VariantRe
     columns = [
         column
         for column in _COLUMNS[suite.protocol]
-        if any(_is_defined(values.get(name, {}).get(column[1])) for name in names)
+        if (width >= _WIDE or column[1] not in _ONLY_WIDE)
+        and any(_is_defined(values.get(name, {}).get(column[1])) for name in names)
     ]
     headings = [("variant", "left"), *((heading, "right" if not wide else "left") for heading, _, wide in columns)]
-    title = f"{judge} on {suite.name}: variants against the reference (* Holm-adjusted p <= .05)"
+    title = f"{judge} on {suite.name}, variants (* Holm-adjusted p <= .05)"
     table = new_table(title, [*headings, ("n", "right")], colour)
     starred = {item.variant: _stars(item) for item in found}
     for name in names:

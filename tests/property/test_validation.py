@@ -22,6 +22,7 @@ SHIPPED = sorted(
 INSTANCE = load_schema("instance")
 CHECKED: dict[str, dict[str, Any]] = {
     **{name: load_schema(name) for name in ("suite", "prompt", "record")},
+    "extension": {"$ref": "#/$defs/extension", "$defs": load_schema("suite")["$defs"]},
     **{name: {"$ref": f"#/$defs/{name}", "$defs": INSTANCE["$defs"]} for name in ("pointwise", "pairwise", "idea")},
 }
 ATOMS = (None, True, False, 0, 1, -1, 2.0, 0.5, 101, 10**30, "", " ", "a", "novel", "2016-12-31", "\ud800", "true")

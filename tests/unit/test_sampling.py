@@ -78,3 +78,15 @@ def test_the_first_ids_are_not_favoured(suite: Suite) -> None:
     chosen = Counter(name for seed in range(200) for name in ids(suite, 20, seed))
     assert min(chosen.values()) > 30  # 66.7 expected of 200, standard deviation 6.7
     assert len(chosen) == 60
+
+
+@pytest.mark.parametrize("size", [0, 1, 3, 8, 30, 59])
+def test_triads_stay_whole(size: int, make_suite: Any, make_instance: Any) -> None:
+    instances = [make_instance("pairwise", f"{number:02}", strata={"triad": f"t{number % 20}"}) for number in range(60)]
+    suite = make_suite("pairwise", *instances, cluster="triad")
+    sample = sample_instances(suite, size, 3)
+    counts = Counter(instance.strata["triad"] for instance in sample)
+    assert len(sample) == size
+    assert sorted(counts.values(), reverse=True) == [3] * (size // 3) + [size % 3] * (size % 3 > 0)
+    assert set(ids(suite, size, 3)) <= set(ids(suite, size + 1, 3))
+    assert set(ids(replace(suite, instances=suite.instances[::-1]), size, 3)) == set(ids(suite, size, 3))

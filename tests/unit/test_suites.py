@@ -12,6 +12,7 @@ import pytest
 
 from pytest_novelty.errors import SuiteError, UnknownNameError
 from pytest_novelty.suites import embedded_suites, load_suite, resolve_suite
+from pytest_novelty.variants import check_renderings
 
 Write = Callable[..., Path]
 
@@ -136,6 +137,16 @@ BAD_HEADS = {
     "no votes": ({}, "defaults: {votes: 0}", 7, "votes"),
     "votes a fraction": ({}, "defaults: {votes: 3.0}", 7, "votes"),
     "related_work a fraction": ({}, "defaults: {related_work: 2.0}", 7, "related_work"),
+    "orders of single ideas": ({}, "variants: {p: {orders: ab}}", 7, "changes nothing.*no orders"),
+    "an unknown prompt": (
+        {},
+        "variants:\n  p:\n    prompt: pointwise/referenc",
+        9,
+        "Did you mean 'pointwise/reference'.*No file",
+    ),
+    "a variant that is a list": ({}, "variants: {p: [1]}", 7, "variants.p.*object"),
+    "an effort of another kind": ({}, "variants: {p: {effort: highest}}", 7, "variants.p.effort.*'high'"),
+    "metadata that is no map": ({}, "metadata: 3", 7, "metadata.*object"),
     "votes a word": ({}, "defaults: {votes: no}", 7, "votes.*'no'"),
     "infinite temperature": ({}, "defaults: {temperature: 1e999}", 7, "temperature"),
     "cluster is no stratum": ({}, "cluster: landmark", 7, "no stratum 'landmark'"),
@@ -174,9 +185,13 @@ def test_files_that_are_no_suite(data: bytes, tmp_path: Path) -> None:
 
 
 def test_a_missing_rendering_names_idea_variant_and_what_there_is(write: Write) -> None:
+    """Of the reference; what a variant shows is asked of the ideas when the variant is."""
     row = {**ONE, "idea": {"text": "t", "renderings": {"rewrite": "r"}}}
-    error = refuse(write([row], more="variants: {P: {format: plan}}"), "'plan'.*'P'.*text, rewrite")
+    error = refuse(write([row], more="defaults: {format: plan}"), "'plan'.*'reference'.*text, rewrite")
     assert error.instance == "a"
+    suite = load_suite(write([row], more="variants: {P: {format: plan}}"))
+    with pytest.raises(SuiteError, match=r"instance 'a': .*'plan'.*'P'.*text, rewrite"):
+        check_renderings(suite, suite.variants.values())
 
 
 def test_gold_is_refused_where_there_are_no_labels(write: Write) -> None:
