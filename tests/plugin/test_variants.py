@@ -126,7 +126,7 @@ def test_a_gate_on_what_is_skipped_is_not_passed(ready: Lab, dist: str) -> None:
     ran = ready.judge("own", "small", "--novelty-gate=tie_rate[P2]@point<=1", dist=dist)
     gate = ran.gate("tie_rate[P2]@point<=1")
     assert gate["decision"] == "not enforced"
-    assert "the variant P2 was not run" in gate["message"]
+    assert "the variant P2 is skipped: own has a prompt of its own" in gate["message"]
 
 
 def test_what_a_judge_may_not_ignore(lab: Lab) -> None:
