@@ -205,7 +205,7 @@ def _run(
         notes += runner.close()
         if owned:
             store.close()
-    notes += stopping.finish(results)
+    notes += stopping.finish()
     if unjudged:
         notes.append(f"the budget is reached: {unjudged} of {len(cases)} cases were not judged")
     return make_report(plan, results, unenforced="the budget is reached" if unjudged else "", notes=notes)

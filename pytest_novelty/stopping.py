@@ -68,20 +68,21 @@ class Stopping:
         planned, look = self._plan.suites[suite], self._stopped[suite]
         return f"all gates of {suite} are decided at look {look} of {len(planned.looks)} ({planned.looks[look - 1]} instances)"
 
-    def finish(self, results: Iterable[CaseResult]) -> list[str]:
-        """Cut every suite's plan to the look that it got to; what is to be said of it."""
+    def finish(self) -> list[str]:
+        """Cut every suite's plan to the look that it stopped at (else the last); what is to be said of it."""
         if not self.is_active:
             return []
-        done = {result.label for result in results}
         notes = []
         for suite, planned in list(self._plan.suites.items()):
-            look = self._stopped.get(suite) or self._reached(suite, done)
+            look = self._stopped.get(suite) or len(planned.looks)
             self._plan.suites[suite] = self._plan.at_look(suite, look).suites[suite]
             if suite in self._stopped:
                 notes.append(f"{self._reason(suite)}; no more were asked")
             elif planned.gates:
                 size = planned.looks[look - 1]
-                notes.append(f"{suite}: the run went to look {look} of {len(planned.looks)} ({size} instances)")
+                notes.append(
+                    f"{suite}: no look before the last, {look} of {look} ({size} instances), decided all gates"
+                )
             else:
                 notes.append(f"{suite} has no gate to decide: all {planned.looks[-1]} instances were to be asked")
             if len(planned.looks) > 1:
@@ -89,14 +90,6 @@ class Stopping:
                     f"{suite}: {100 * LOOK_LEVEL:.1f} % intervals, which hold at 95 % over {len(planned.looks)} looks"
                 )
         return notes
-
-    def _reached(self, suite: str, done: set[tuple[str, str, str, str]]) -> int:
-        """The first look that is not complete, else the last."""
-        planned = self._plan.suites[suite]
-        for case in self._plan.cases_of(planned):
-            if case.label not in done:
-                return planned.look_of(case.instance.id)
-        return len(planned.looks)
 
 
 def segments(plan: Plan, cases: Iterable[Case]) -> dict[Segment, list[Case]]:

@@ -44,6 +44,6 @@ class Looking:
             self._stopping, self._segments = Stopping(plan), segments(plan, ahead)
         return self._stopping.enter(case, self._results, lambda part: runner.expect(self._segments.get(part, ())))
 
-    def finish(self, results: Sequence[CaseResult]) -> list[str]:
+    def finish(self) -> list[str]:
         """What is to be said at the end; the plan is cut to the looks that were had."""
-        return [] if self._stopping is None else self._stopping.finish(results)
+        return [] if self._stopping is None else self._stopping.finish()

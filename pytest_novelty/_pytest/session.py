@@ -331,7 +331,7 @@ class NoveltySession:
 
             results = self.results()
             self._note_what_is_missing(sum(result.usage.made for result in results))
-            self.notes += self._looking.finish(results)
+            self.notes += self._looking.finish()
             if self.unpaid:
                 unenforced = unenforced or "the budget is reached"
             self.report = make_report(self.plan, results, unenforced=unenforced, notes=self.notes)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from pytest_novelty.gates import DEFAULT_STABILITY_GATE
 from pytest_novelty.judges.base import Judge
 from pytest_novelty.plan import Plan, SuitePlan
 from pytest_novelty.reports.text import plural, show_usd
@@ -33,6 +34,12 @@ def announce(plan: Plan, stored: Mapping[str, int], older: Mapping[str, int]) ->
         for judge, count in older.items()
     ]
     lines += [f"novelty: {judge} {reason}, {what} skipped" for judge, what, reason in _skipped(plan)]
+    lines += [
+        f"novelty: stability is gated by {DEFAULT_STABILITY_GATE}, as neither {planned.suite.name} nor an option gates it"
+        for planned in plan.suites.values()
+        if any(gate.text == DEFAULT_STABILITY_GATE for gate in planned.gates)
+        and DEFAULT_STABILITY_GATE not in (*planned.suite.gates, *settings.gates)
+    ]
     lines += [f"novelty: no outcome can pass a gate: {text}" for text in plan.announcements()]
     return lines
 

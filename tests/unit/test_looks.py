@@ -95,8 +95,8 @@ class Logged:
     ("gates", "p", "asked", "said"),
     [
         (["tie_rate<=0.3"], 1.0, 20, "all gates of made are decided at look 1 of 5 (20 instances); no more were asked"),
-        (["tie_rate<=0.05"], 1.0, 100, "made: the run went to look 5 of 5 (100 instances)"),
-        (["accuracy>=0.5"], 1.0, 100, "made: the run went to look 5 of 5 (100 instances)"),
+        (["tie_rate<=0.05"], 1.0, 100, "made: no look before the last, 5 of 5 (100 instances), decided all gates"),
+        (["accuracy>=0.5"], 1.0, 100, "made: no look before the last, 5 of 5 (100 instances), decided all gates"),
         (["tie_rate<=0.3", "auroc>=0.5"], 1.0, 20, "decided at look 1"),  # what is undefined stays so
         ([], 1.0, 100, "made has no gate to decide: all 100 instances were to be asked"),
         (["tie_rate<=0.3", "tie_rate@area:a<=0.5"], 1.0, 40, "decided at look 2 of 5 (40 instances)"),
@@ -137,7 +137,7 @@ def test_a_budget_that_ends_a_look_leaves_its_gates_open(suite_of: Callable[...,
     report = evaluate({"judge": judge}, suite_of(), gates=["tie_rate<=0.05"], sample="20..100", votes=1, budget_usd=0.5)
     assert len(report.outcomes) == 50
     assert [gate.decision for gate in report.gates] == ["not enforced"]
-    assert "50 of 60 instances ran" in report.gates[0].message
+    assert "50 of 100 instances ran" in report.gates[0].message
 
 
 def test_several_judges_stop_together(suite_of: Callable[..., Suite]) -> None:
