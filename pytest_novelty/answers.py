@@ -130,10 +130,10 @@ def _verdict_fields(verdict: Verdict, protocol: Protocol) -> dict[str, Json]:
 
 
 def _read_failed(value: Any) -> Failure | None:
-    """The failure that an answer states itself."""
-    if value is None:
+    """The failure that an answer states itself; a ``failed`` of another shape is a key of the user's."""
+    if not isinstance(value, Mapping) or "status" not in value:
         return None
-    status = value.get("status") if isinstance(value, Mapping) else None
+    status = value["status"]
     if status not in STATUSES or status == OK:
         known = ", ".join(STATUSES[1:])
         return violates(f"failed must be {{status, kind, message}} with a status of {known}, not {describe(value)}")
@@ -150,8 +150,7 @@ def _read_extras(value: Mapping[str, Any]) -> Extras | Failure:
     if isinstance(cost, Failure):
         return cost
     latency = read_number(value, "latency_s", (0.0, float("inf")))
-    if isinstance(latency, Failure):
-        return latency
+    latency = None if isinstance(latency, Failure) else latency
     settings = value.get("settings")
     retrieved = _read_retrieved(value["retrieved"]) if value.get("retrieved") is not None else None
     if isinstance(retrieved, Failure):

@@ -63,6 +63,9 @@ class Ledger(Protocol):
 
     def spent_usd(self) -> float: ...
 
+    def fits_later(self, cost_usd: float) -> bool:
+        """Whether ``cost_usd`` would fit if all that is set aside came back."""
+
 
 class MemoryLedger:
     """The ledger of a run in one process."""
@@ -113,6 +116,9 @@ class MemoryLedger:
     def spent_usd(self) -> float:
         with self._lock:
             return self._spent
+
+    def fits_later(self, cost_usd: float) -> bool:
+        return self.spent_usd() + cost_usd <= self._budget + _SLACK
 
 
 class SharedLedger:
@@ -170,3 +176,8 @@ class SharedLedger:
     def spent_usd(self) -> float:
         row = self._store.row("SELECT spent FROM ledger WHERE run = ?", (self._run,))
         return float(row[0]) if row else 0.0
+
+    def fits_later(self, cost_usd: float) -> bool:
+        query = "SELECT spent + ? <= budget + ? FROM ledger WHERE run = ?"
+        row = self._store.row(query, (cost_usd, _SLACK, self._run))
+        return bool(row and row[0])

@@ -34,6 +34,8 @@ class Estimated:
     """Of the first call that is to be made; the price and the most output tokens are those of all."""
     tokens_out_a_call: float | None = None
     usd_a_call: float | None = None
+    bound_usd: float | None = None
+    """The most that a call can cost, which a budget sets aside before it is sent."""
     basis: str = ""
     seconds_a_call: float | None = None
 
@@ -63,6 +65,12 @@ class DryRun:
         total = show_usd(known) if None not in costs else f"{show_usd(known)} and an unknown amount"
         missing = sum(part.missing for part in self.parts)
         lines.append(f"in all: {plural(missing, 'call')} to make, {total}{self._time()}")
+        bounds = [part.bound_usd for part in self.parts if part.bound_usd]
+        if bounds:
+            lines.append(
+                f"a budget sets {show_usd(max(bounds))} aside for each call in flight (its prompt and all of max_tokens) and "
+                "settles what it cost; a smaller budget judges nothing"
+            )
         if self.budget_usd is not None and known > self.budget_usd:
             lines.append(
                 f"the budget of {show_usd(self.budget_usd)} is too small: the run would stop within it, with paired data"
@@ -152,6 +160,7 @@ def _price_tokens(part: Estimated, expected: Expected, judge: Judge, store: Verd
     out = min(_TOKENS_OUT, expected.tokens_out) if stored is None else stored
     part.tokens_out_a_call = out
     basis = f"output tokens {'assumed' if stored is None else 'as in stored calls'}: {out:.0f} a call"
+    part.bound_usd = expected.bound_usd
     if expected.price is None:
         part.basis = f"price {judge.price_basis}; {basis}"
         return

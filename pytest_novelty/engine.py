@@ -25,8 +25,8 @@ from pytest_novelty.budget import Ledger
 from pytest_novelty.calls import Call
 from pytest_novelty.errors import BudgetReached, NoveltyError, RunError
 from pytest_novelty.judges.base import Judge
-from pytest_novelty.lanes import Item, Lane
-from pytest_novelty.model import OK, Record
+from pytest_novelty.lanes import Item, Lane, settle
+from pytest_novelty.model import Record
 from pytest_novelty.recording import Recorder
 from pytest_novelty.store import NOT_REUSED, VerdictStore
 from pytest_novelty.sync_runner import SyncRunner
@@ -36,6 +36,7 @@ BUDGET_IS_REACHED: Final = "the budget is reached"
 _CHUNK: Final = 64
 _AHEAD_INSTANT: Final = 2048
 _TICK_S: Final = 0.05
+_SILENCE_S: Final = 150.0
 
 
 class Engine:
@@ -262,15 +263,22 @@ class Engine:
     def _take_reserved(self, lane: Lane, ledger: Ledger, cost: float | None, *, is_known: bool) -> list[Item]:
         granted = ledger.begin_measuring(lane.judge.name) if cost is None else ledger.reserve(cost)
         if granted:
+            lane.denied_since = None
             item = lane.queue.popleft()
             item.reserved_usd = cost
             item.measures = cost is None
             return [item]
         lane.denied = True  # until a call ends or the watch looks again
-        if lane.in_flight == 0 and is_known:
+        if lane.in_flight == 0 and is_known and not self._may_come_back(lane, ledger, cost):
             lane.exhausted = True
             self._stop(lane)
         return []
+
+    def _may_come_back(self, lane: Lane, ledger: Ledger, cost: float | None) -> bool:
+        """Other workers have set aside what is missing, and a call of theirs may still cost less; not if they are silent."""
+        lane.denied_since = lane.denied_since or time.monotonic()
+        is_silent = time.monotonic() - lane.denied_since > min(lane.judge.traits.timeout_s, _SILENCE_S)
+        return cost is not None and not is_silent and ledger.fits_later(cost)
 
     def _measuring_is_over(self, lane: Lane, ledger: Ledger) -> bool:
         """No call of another worker is out to measure the cost: there is nothing left to wait for."""
@@ -304,7 +312,7 @@ class Engine:
         """Calls of one chunk ended. Returns a worker's next chunk."""
         if self._ledger is not None and not self._done.is_set():
             for item, record in zip(items, records, strict=True):
-                _settle(self._ledger, lane, item, record)
+                settle(self._ledger, lane, item, record)
         self.made += len(items)
         self.cost_usd += sum(record.cost_usd or 0.0 for record in records)
         self._written.append((items, records))
@@ -389,12 +397,3 @@ class Engine:
         self._wake_writer.set()
         self._threads[0].join(timeout_s)
         return problems
-
-
-def _settle(ledger: Ledger, lane: Lane, item: Item, record: Record) -> None:
-    if record.cost_usd is not None:
-        lane.recent_usd.append(record.cost_usd)
-    if item.measures:
-        ledger.end_measuring(lane.judge.name, record.cost_usd, counts=record.status == OK)
-    elif item.reserved_usd is not None:
-        ledger.settle(item.reserved_usd, item.reserved_usd if record.cost_usd is None else record.cost_usd)

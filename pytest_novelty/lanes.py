@@ -7,10 +7,11 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Final, Protocol
 
+from pytest_novelty.budget import Ledger
 from pytest_novelty.calls import Call
 from pytest_novelty.errors import NoveltyError
 from pytest_novelty.judges.base import Judge
-from pytest_novelty.model import Record
+from pytest_novelty.model import OK, Record
 
 _INSTANT_S: Final = 0.0005
 
@@ -39,6 +40,7 @@ class Lane:
     entering: bool = False
     entered: bool = False
     denied: bool = False
+    denied_since: float | None = None
     exhausted: bool = False
     broken: NoveltyError | None = None
     function: Callable[[Any], Any] = field(init=False)
@@ -91,3 +93,13 @@ class Overdue:
     done: list[tuple[Item, Record]]
     stuck: list[Item]
     rest: list[Item]
+
+
+def settle(ledger: Ledger, lane: Lane, item: Item, record: Record) -> None:
+    """Tell the ledger what a call cost."""
+    if record.cost_usd is not None:
+        lane.recent_usd.append(record.cost_usd)
+    if item.measures:
+        ledger.end_measuring(lane.judge.name, record.cost_usd, counts=record.status == OK)
+    elif item.reserved_usd is not None:
+        ledger.settle(item.reserved_usd, item.reserved_usd if record.cost_usd is None else record.cost_usd)

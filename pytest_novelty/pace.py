@@ -14,8 +14,12 @@ from typing import Any, Final
 
 _TAKE: Final = (
     "INSERT INTO pace (judge, next) VALUES (?, ? + ?) "
-    "ON CONFLICT (judge) DO UPDATE SET next = max(next, ?) + ? RETURNING next - ?"
+    "ON CONFLICT (judge) DO UPDATE SET next = max(min(next, ?), ?) + ? RETURNING next - ?"
 )
+
+
+_MOST_AHEAD: Final = 256
+"""Turns that can be taken ahead of their time: those of a run that was killed must not hold up the next for long."""
 
 
 class MemoryPace:
@@ -41,5 +45,6 @@ class SharedPace:
 
     def take_turn(self, step_s: float) -> float:
         now = time.time()
-        (turn,) = self._returning(_TAKE, (self._judge, now, step_s, now, step_s, step_s))
+        latest = now + _MOST_AHEAD * step_s
+        (turn,) = self._returning(_TAKE, (self._judge, now, step_s, latest, now, step_s, step_s))
         return float(turn)

@@ -47,7 +47,7 @@ _MEASURED: Final = (
     "CREATE TABLE IF NOT EXISTS measured (run TEXT, judge TEXT, begun INTEGER, ended INTEGER, told INTEGER, usd REAL, "
     "PRIMARY KEY (run, judge))"
 )
-_TEXTS: Final = attrgetter("message", "reason", "instance", "suite", "variant", "judge_version")
+_TEXTS: Final = attrgetter("message", "reason", "instance", "suite", "variant", "judge_version", "kind", "settings")
 _QUOTED: Final = ", ".join(f'"{name}"' for name in _COLUMNS)
 _INSERT: Final = f"INSERT OR REPLACE INTO records ({_QUOTED}) VALUES ({', '.join('?' * len(_COLUMNS))})"
 

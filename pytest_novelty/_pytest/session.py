@@ -349,10 +349,12 @@ class NoveltySession:
             )
 
     def _budget_note(self) -> str:
-        settings = self.plan.settings
+        aside = ""
+        if any(judge.price_basis for judge in self.plan.judges):
+            aside = ". A model's call sets aside what all of its max_tokens would cost; --novelty-dry-run says how much"
         return (
-            f"the budget of ${settings.budget_usd:g} is reached: {self.unpaid} cases were not judged; the same command with a "
-            "higher --novelty-budget goes on from here"
+            f"the budget of ${self.plan.settings.budget_usd:g} is reached: {self.unpaid} cases were not judged; a budget is "
+            f"of one run, and the same command goes on from here{aside}"
         )
 
     def write_reports(self) -> bool:

@@ -47,7 +47,7 @@ def resolve_judges(
         if judge.name in slugs:
             raise JudgeError(
                 f"{slugs[judge.name]!r} and {spec!r} would both be called {judge.name!r} in the report",
-                hint="Register one of them under another name with pytest_novelty_judges",
+                hint="Give one of them another name: in its judge file, or by registering it with pytest_novelty_judges",
             )
         slugs[judge.name] = spec
     return tuple(judges)

@@ -244,7 +244,7 @@ def _closing(report: Report) -> Iterator[Any]:
         yield styled(f"Note: {clean(note)}")
     calls = report.calls
     spent = f"cost {show_usd(calls.cost_usd)}" + (
-        f" ({calls.unpriced} calls without a price)" if calls.unpriced else ""
+        f" ({calls.unpriced} calls of unknown cost)" if calls.unpriced else ""
     )
     speed = (
         f", median {calls.latency_s['p50']:.2g} s, p99 {calls.latency_s['p99']:.2g} s"

@@ -114,7 +114,7 @@ def test_a_request_asks_for_the_schema_with_the_votes_own_seed(waits: list[float
     (sent,) = provider.sent
     assert sent == {
         "model": "m", "messages": REQUEST.messages, "max_completion_tokens": 4096, "temperature": 0.0,
-        "reasoning_effort": "low", "top_p": 0.5, "seed": (2**32 - 1) % 2**31,
+        "reasoning_effort": "low", "extra_body": {"top_p": 0.5}, "seed": (2**32 - 1) % 2**31,
         "response_format": {"type": "json_schema", "json_schema": {
             "name": "verdict", "strict": True, "schema": strict_schema(SCHEMA)}},
     }  # fmt: skip
@@ -158,7 +158,7 @@ def refuses(name: str, message: str) -> Callable[[Mapping[str, Any]], Any]:
         ("temperature", "Unsupported value: 'temperature' does not support 0 with this model.", "temperature=0.0 (refused)"),
         ("reasoning_effort", "m does not support parameters: ['reasoning_effort']", "reasoning_effort=low (refused)"),
         ("seed", "Unrecognized request argument supplied: seed", "seed (refused)"),
-        ("response_format", "Invalid parameter: json_schema is not supported", "prompt,"),
+        ("response_format", "Invalid parameter: json_schema is not supported", "prompt, response_format (refused)"),
         ("max_completion_tokens", "Unsupported parameter: 'max_completion_tokens'. Use 'max_tokens' instead.", "schema"),
     ],
 )  # fmt: skip
@@ -316,6 +316,17 @@ def test_a_body_without_choices_is_a_fault_of_transport(value: dict[str, Any]) -
     assert caught.value.kind == "malformed"
 
 
+def test_no_usage_is_unknown_and_not_zero() -> None:
+    for usage in (
+        None,
+        {},
+        {"prompt_tokens": 0, "completion_tokens": 0},
+        {"prompt_tokens": "9"},
+        {"prompt_tokens": -1},
+    ):
+        assert read_reply({**body(), "usage": usage}).tokens == Tokens()
+
+
 def test_bytes_that_are_not_utf_8_do_not_lose_the_answer() -> None:
     raw = json.dumps(body()).encode().replace(b'\\"r\\"', b'\\"\xff\\"')
     assert '"winner": "A"' in read_reply(read_body(raw)).text
@@ -333,6 +344,30 @@ def test_a_fatal_fault_stops_after_three_in_a_row(kind: str, waits: list[float])
         asyncio.run(judge(REQUEST))
     assert len(provider.sent) == 3
     assert sum(waits) <= 2
+
+
+def test_a_message_with_an_id_of_its_own_hides_no_wrong_key(waits: list[float]) -> None:
+    numbers = itertools.count()
+
+    def refused(fields: Mapping[str, Any]) -> CallFault:
+        return CallFault("auth", f"invalid key (request req_{next(numbers)}xYz)", status=401)
+
+    with pytest.raises(JudgeStopped):
+        ask(refused)
+
+
+def test_an_answer_is_kept_when_asking_again_fails(waits: list[float]) -> None:
+    _, _, (answer,) = ask(body("prose"), FAULTS["server"])
+    assert answer["answer"] == "prose"
+    assert "failed" not in answer
+    assert answer["retries"] == 6
+
+
+def test_a_token_limit_that_is_too_large_is_never_left_out(waits: list[float]) -> None:
+    too_large = CallFault("request", "'max_tokens' or 'max_completion_tokens' is too large: 4096", status=400)
+    _, provider, (answer,) = ask(too_large)
+    assert answer["failed"]["kind"] == "request refused"
+    assert all("max_tokens" in sent or "max_completion_tokens" in sent for sent in provider.sent)
 
 
 def test_one_fatal_fault_of_a_gateway_stops_nothing(waits: list[float]) -> None:
@@ -454,13 +489,14 @@ def test_a_price_is_found_by_the_exact_name_else_by_the_longest_prefix(monkeypat
         "gpt-4o-mini": {"input_cost_per_token": 3.0, "output_cost_per_token": 3.0},
         "openai/special": {"input_cost_per_token": 4.0, "output_cost_per_token": 4.0},
         "image": {"mode": "image_generation"},
+        "placeholder": {"input_cost_per_token": 0.0, "output_cost_per_token": 0.0},
     }
     monkeypatch.setattr("pytest_novelty.judges.llm.prices._table", lambda: table)
     assert find_price("gpt-4o")[0] == Price(2.0, 2.0, 0.5)
     assert find_price("gpt-4o-mini-2024-07-18")[0] == Price(3.0, 3.0, 3.0)
     assert find_price("openai/gpt-4o-2024")[0] == Price(2.0, 2.0, 0.5)
     assert find_price("openai/special")[0] == Price(4.0, 4.0, 4.0)
-    for name in ("gpt-4.5", "gpt-5", "image", "gpt-", "mine"):
+    for name in ("gpt-4.5", "gpt-5", "image", "gpt-", "mine", "placeholder"):
         price, basis = find_price(name)
         assert price is None
         assert "unknown" in basis
@@ -482,7 +518,10 @@ def test_what_is_set_aside_covers_what_a_call_costs(waits: list[float]) -> None:
     expected = judge.expect(REQUEST)
     assert expected.tokens_in == 600 // 4
     assert expected.bound_usd >= answer["cost_usd"]
-    assert expected.bound_usd == pytest.approx((600 / 2.5 + 64) * 1e-6 + 4096 * 2e-6)
+    size = 600 + len(json.dumps(SCHEMA))
+    assert expected.bound_usd == pytest.approx(2 * ((size // 2.5 + 64) * 1e-6 + 4096 * 2e-6))
+    dense = replace(REQUEST, _messages=(("user", "\u65b0" * 1000),))
+    assert judge.expect(dense).bound_usd > judge.expect(replace(REQUEST, _messages=(("user", "n" * 1000),))).bound_usd
 
 
 # --- judge files --------------------------------------------------------------------------------------------
@@ -519,6 +558,10 @@ def test_a_judge_file(tmp_path: Path) -> None:
         ("model: openai:m\ntimeout_s: 0\n", "timeout_s"),
         ("model: openai:m\nprice: {input: 1}\n", "output"),
         ("model: openai:m\napi_base: localhost\n", "api_base"),
+        ("model: openai:m\napi_base: https://me:pw@host/v1\n", "api_base"),
+        ("model: openai:m\napi_key_env: sk-live-1234\n", "api_key_env"),
+        ("model: openai:m\nparameters: {api_key: sk-live-1234}\n", "no parameter of a request"),
+        ("model: openai:m\nparameters: {temperature: 1}\n", "no parameter of a request"),
     ],
 )
 def test_a_judge_file_that_is_wrong(tmp_path: Path, line: str, told: str) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -52,7 +54,7 @@ class LlmSettings:
         asked = [
             self.provider,
             self.model,
-            self.api_base,
+            self.api_base or (os.environ.get("OPENAI_BASE_URL") if self.provider == "openai" else None),
             self.temperature,
             self.effort,
             self.max_tokens,
@@ -62,6 +64,12 @@ class LlmSettings:
             self.answer_retries,
         ]
         return digest_of(asked, 6)
+
+
+_RESERVED: Final = frozenset(
+    {"model", "messages", "n", "stream", "timeout", "api_base", "base_url", "max_tokens", "max_completion_tokens",
+     "temperature", "reasoning_effort", "seed", "response_format", "extra_body"}
+)  # fmt: skip
 
 
 def is_judge_file(spec: str) -> bool:
@@ -106,8 +114,16 @@ def _hint(value: Any, place: tuple[str | int, ...]) -> str | None:
 
 def _refuse_secrets(value: Mapping[str, Any], document: Document) -> None:
     """A header's value is read from the environment: one that looks like a value was written into the file."""
+    for name in value.get("parameters", {}):
+        if name in _RESERVED or "key" in name or "header" in name:
+            raise JudgeError(
+                f"{name!r} is no parameter of a request",
+                path=document.path,
+                line=document.line_of(("parameters", name)),
+                hint="What the judge file has a field for is set there; keys are in the environment",
+            )
     for name, variable in value.get("headers", {}).items():
-        if not variable.replace("_", "").isalnum() or variable[0].isdigit():
+        if not re.fullmatch(r"[A-Z_][A-Z0-9_]{0,59}", variable):
             raise JudgeError(
                 f"the header {name!r} must name an environment variable",
                 path=document.path,

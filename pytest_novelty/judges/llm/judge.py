@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import random
 import time
 from collections.abc import Mapping
@@ -25,7 +26,7 @@ _LONGEST_ASKED_S: Final = 120.0
 _WINDOW_S: Final = 61.0
 """A minute, and a second for what is late on its way: so no minute of the server's has more than the limit."""
 _CHARACTERS_A_TOKEN: Final = 4
-_FEWEST_CHARACTERS_A_TOKEN: Final = 2.5
+_FEWEST_BYTES_A_TOKEN: Final = 2.5
 """What is set aside for a call must not be less than it costs: dense text has more tokens than the rule of thumb says."""
 _MAX_SEED: Final = 2**31
 _ADAPTABLE: Final = (
@@ -40,11 +41,12 @@ _TOKEN_LIMITS: Final = {"max_tokens": "max_completion_tokens", "max_completion_t
 
 
 class _Heard(NamedTuple):
-    """What came of one round of attempts: a reply or a failure, the transport retries before it, the seconds of the last."""
+    """What came of one round of attempts: a reply or a failure, the tries before it, the last one's fields and seconds."""
 
     reply: Reply
     retries: int
     seconds: float
+    sent: Mapping[str, Any]
 
 
 class LlmJudge:
@@ -93,8 +95,13 @@ class LlmJudge:
     def expect(self, request: Request) -> Expected:
         """Tokens and cost of a call before it is made: about, and at most."""
         characters = sum(len(message["content"]) for message in request.messages)
-        most = Tokens(int(characters / _FEWEST_CHARACTERS_A_TOKEN) + 64, self.settings.max_tokens)
-        bound = None if self._price is None else self._price.cost_usd(most)
+        size = sum(len(message["content"].encode("utf-8", "replace")) for message in request.messages)
+        size += len(json.dumps(request.schema))
+        most = Tokens(int(size / _FEWEST_BYTES_A_TOKEN) + 64, self.settings.max_tokens)
+        one = None if self._price is None else self._price.cost_usd(most)
+        bound = (
+            None if one is None else one * (1 + self.settings.answer_retries)
+        )  # an unreadable answer is paid for, too
         return Expected(characters // _CHARACTERS_A_TOKEN, self.settings.max_tokens, self._price, bound)
 
     def _step_s(self, tokens: int) -> float:
@@ -117,9 +124,12 @@ class LlmJudge:
 
     async def __call__(self, request: Request) -> dict[str, Any]:
         retries, tokens, cost = 0, Tokens(), 0.0
+        answer: dict[str, Any] = {}
         for number in range(1 + self.settings.answer_retries):
             fields = self._fields(request, number)
             heard = await self._ask(request, fields)
+            if answer and _is_of_transport(heard.reply):
+                return {**answer, "retries": retries + heard.retries + 1}  # it was an answer, and it is paid for
             retries += heard.retries + (number > 0)
             tokens = tokens.plus(heard.reply.tokens)
             each = None if self._price is None else self._price.cost_usd(heard.reply.tokens)
@@ -134,8 +144,11 @@ class LlmJudge:
         """The request's fields as they are asked for; what the server refused is taken out when they are sent."""
         settings = self.settings
         limit = "max_tokens" if settings.api_base or settings.provider == "litellm" else "max_completion_tokens"
+        own = dict(settings.parameters)
+        if own and settings.provider == "openai":
+            own = {"extra_body": own}  # its client knows only OpenAI's parameters
         fields: dict[str, Any] = {
-            **settings.parameters,
+            **own,
             "model": settings.model,
             "messages": request.messages,
             limit: settings.max_tokens,
@@ -147,8 +160,8 @@ class LlmJudge:
         if effort is not None:
             fields["reasoning_effort"] = effort
         if settings.seed is not False:
-            own = request.seed if settings.seed is True else settings.seed
-            fields["seed"] = (own + number) % _MAX_SEED  # an answer that could not be read would come again
+            seed = request.seed if settings.seed is True else settings.seed
+            fields["seed"] = (seed + number) % _MAX_SEED  # an answer that could not be read would come again
         if settings.structured != "prompt":
             fields["response_format"] = {
                 "type": "json_schema",
@@ -179,12 +192,12 @@ class LlmJudge:
                 else:
                     self._breaker.failed(fault, attempt=attempt, last=not again)
                 if not again:
-                    return _Heard(Reply("", _failure_of(fault)), retries, time.perf_counter() - began)
+                    return _Heard(Reply("", _failure_of(fault)), retries, time.perf_counter() - began, sent)
                 retries += 1
                 await asyncio.sleep(self._wait_s(attempt, fault))
             else:
                 self._breaker.succeeded()
-                return _Heard(reply, retries, time.perf_counter() - began)
+                return _Heard(reply, retries, time.perf_counter() - began, sent)
 
     async def _attempt(self, fields: Mapping[str, Any]) -> Reply:
         assert self._provider is not None, "entered before it is called"
@@ -223,6 +236,8 @@ class LlmJudge:
         for name in _ADAPTABLE:
             if name == "response_format" and self.settings.structured == "schema":
                 continue
+            if name in _TOKEN_LIMITS and _TOKEN_LIMITS[name] in self._refused:
+                continue  # the other name was refused before: the limit itself is what the server does not like
             if name in sent and name in message:
                 self._refused.add(name)
                 return True
@@ -246,7 +261,7 @@ class LlmJudge:
             "cost_usd": cost,
             "retries": retries,
             "latency_s": heard.seconds,
-            "settings": self._settings_told(fields),
+            "settings": _settings_told(fields, heard.sent),
         }
         if reply.reasoning:
             answer["reasoning"] = reply.reasoning
@@ -257,17 +272,6 @@ class LlmJudge:
             answer["is_cut"] = True
         return answer
 
-    def _settings_told(self, fields: Mapping[str, Any]) -> str:
-        """How the model was asked: structured output or not, and what was asked for but not taken."""
-        sent = self._without_refused(fields)
-        told = ["schema" if "response_format" in sent else "prompt"]
-        for name in ("temperature", "reasoning_effort", "seed"):
-            if name in fields:
-                told.append(f"{name}={fields[name]}" if name != "seed" else "seed")
-                if name not in sent:
-                    told[-1] += " (refused)"
-        return ", ".join(told)
-
     def _is_worth_another(self, answer: Mapping[str, Any], reply: Reply, request: Request) -> bool:
         """An answer that cannot be read is asked for once more; a refusal is an answer."""
         if _is_of_transport(reply):
@@ -275,6 +279,19 @@ class LlmJudge:
         reading = read_answer(answer, PROTOCOLS[request.protocol], self, request.schema)
         verdict = reading.verdict
         return isinstance(verdict, Failure) and verdict.status in (UNPARSED, SCHEMA_VIOLATION, TRUNCATED)
+
+
+def _settings_told(asked: Mapping[str, Any], sent: Mapping[str, Any]) -> str:
+    """How the model was asked: structured output or not, and what was asked for but not taken."""
+    told = ["schema" if "response_format" in sent else "prompt"]
+    if "response_format" in asked and "response_format" not in sent:
+        told.append("response_format (refused)")
+    for name in ("temperature", "reasoning_effort", "seed"):
+        if name in asked:
+            told.append(f"{name}={asked[name]}" if name != "seed" else "seed")
+            if name not in sent:
+                told[-1] += " (refused)"
+    return ", ".join(told)
 
 
 def _is_of_transport(reply: Reply) -> bool:

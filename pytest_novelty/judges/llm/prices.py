@@ -75,6 +75,8 @@ def _price(entry: Any) -> Price | None:
     given, made = entry.get("input_cost_per_token"), entry.get("output_cost_per_token")
     if not isinstance(given, (int, float)) or not isinstance(made, (int, float)):
         return None
+    if given == made == 0:
+        return None  # a placeholder: that something is free, only its owner can say
     cached = entry.get("cache_read_input_token_cost")
     return Price(float(given), float(made), float(cached if isinstance(cached, (int, float)) else given))
 

@@ -10,6 +10,7 @@ import email.utils
 import json
 import math
 import os
+import re
 import time
 from collections.abc import Mapping
 from typing import Any, Final, Protocol
@@ -19,13 +20,15 @@ from pytest_novelty.judges.llm.files import LlmSettings
 
 _ADVICE: Final = {
     "auth": "Check the key in the environment.",
-    "model": "Check the model's name and api_base.",
+    "model": "Check the model's name (litellm wants PROVIDER/MODEL) and api_base.",
     "quota": "The account has no quota left.",
     "connection": "Check api_base and that the server runs.",
 }
 _FATAL: Final = frozenset({"auth", "model", "quota"})
 _TRANSIENT: Final = frozenset({"rate", "server", "connection", "timeout", "malformed"})
-_MAX_MESSAGE: Final = 300
+_MAX_SHOWN: Final = 2000
+_LITELLMS: Final = re.compile(r"^(litellm\.)?(\w+(Error|Exception):? (- )?)+")
+"""The names of exceptions that litellm puts before a server's own words."""
 
 
 class CallFault(Exception):
@@ -106,17 +109,25 @@ class OpenAIProvider:
         except ImportError:
             raise JudgeError(
                 f"the judge {settings.name!r} needs the openai client",
-                hint="Install it with: pip install 'pytest-novelty[openai]'",
+                hint="Install it with: pip install openai",
             ) from None
+        self._has_key = True
         own_server = settings.api_base is not None or bool(os.environ.get("OPENAI_BASE_URL"))
         if settings.api_key_env is not None:
             key = _from_environment(settings.api_key_env, settings)
-        elif own_server:  # most local servers ask for none, and the client insists on one
-            key = os.environ.get("OPENAI_API_KEY") or "none"
+        elif settings.api_base is not None:  # OPENAI_API_KEY is for OpenAI: it is not shown to any other server
+            key, self._has_key = "", False
+        elif own_server:
+            key = os.environ.get("OPENAI_API_KEY") or ""
+            self._has_key = bool(key)
         else:
             key = _from_environment("OPENAI_API_KEY", settings)
         self._client = openai.AsyncOpenAI(
-            api_key=key, base_url=settings.api_base, max_retries=0, timeout=None, default_headers=read_headers(settings)
+            api_key=key or "none",
+            base_url=settings.api_base,
+            max_retries=0,
+            timeout=None,
+            default_headers=read_headers(settings),
         )
 
     async def complete(self, fields: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -124,7 +135,7 @@ class OpenAIProvider:
             response = await self._client.chat.completions.with_raw_response.create(**fields)
             content = response.http_response.content
         except Exception as error:
-            raise read_fault(error) from None
+            raise read_fault(error, has_key=self._has_key) from None
         return read_body(content)
 
     async def close(self) -> None:
@@ -142,19 +153,21 @@ class LitellmProvider:
         except ImportError:
             raise JudgeError(
                 f"the judge {settings.name!r} needs litellm",
-                hint="Install it with: pip install 'pytest-novelty[litellm]'",
+                hint="Install it with: pip install litellm",
             ) from None
         litellm.suppress_debug_info = True
         litellm.telemetry = False
         litellm.turn_off_message_logging = True
         self._complete = litellm.acompletion
+        self._has_key = True
         self._fixed: dict[str, Any] = {"num_retries": 0, "max_retries": 0, "timeout": settings.timeout_s}
         if settings.api_base is not None:
             self._fixed["api_base"] = settings.api_base
         if settings.api_key_env is not None:
             self._fixed["api_key"] = _from_environment(settings.api_key_env, settings)
         elif settings.api_base is not None and settings.model.startswith("openai/"):
-            self._fixed["api_key"] = os.environ.get("OPENAI_API_KEY") or "none"
+            self._has_key = False
+            self._fixed["api_key"] = "none"
         if headers := read_headers(settings):
             self._fixed["extra_headers"] = headers
 
@@ -163,7 +176,7 @@ class LitellmProvider:
             response = await self._complete(**fields, **self._fixed)
             body = response.model_dump()
         except Exception as error:
-            raise read_fault(error) from None
+            raise read_fault(error, has_key=self._has_key) from None
         if not isinstance(body, Mapping):
             raise CallFault("malformed", "the server's response is no JSON object")
         return body
@@ -181,20 +194,22 @@ def read_body(content: bytes) -> Mapping[str, Any]:
     try:
         body = json.loads(text)
     except (ValueError, RecursionError):
-        shown = " ".join(text.split())[:80]
+        shown = " ".join(text.split())[:_MAX_SHOWN]
         raise CallFault("malformed", f"the server's response is not JSON: {shown!r}") from None
     if not isinstance(body, Mapping):
         raise CallFault("malformed", "the server's response is no JSON object")
     return body
 
 
-def read_fault(error: Exception) -> CallFault:
-    """What an exception of a client library means for the call."""
+def read_fault(error: Exception, *, has_key: bool = True) -> CallFault:
+    """What an exception of a client library means for the call. ``has_key``: a key was sent, and not a stand-in for one."""
     names = {kind.__name__ for kind in type(error).__mro__}
     status = getattr(error, "status_code", None)
     status = status if isinstance(status, int) else None
     code, message = _code_of(error), _message_of(error)
     kind = _kind_of(names, status, code, message.lower())
+    if kind == "auth" and not has_key:
+        message = "the server wants a key, and none was sent: name the variable that holds it with api_key_env"
     return CallFault(kind, message, status=status, code=code, retry_after_s=_retry_after(error))
 
 
@@ -205,8 +220,10 @@ def _kind_of(names: set[str], status: int | None, code: str, message: str) -> st
         return "timeout"
     if code == "insufficient_quota" or "insufficient_quota" in message or status == 402:
         return "quota"
-    if "APIConnectionError" in names:
-        return "connection"
+    if "APIConnectionError" in names or ("InternalServerError" in names and "connection error" in message):
+        return "connection"  # litellm says of a server that is down that it failed
+    if "llm provider not provided" in message:
+        return "model"
     if status in (401, 403):
         return "auth"
     if status == 404:
@@ -217,6 +234,8 @@ def _kind_of(names: set[str], status: int | None, code: str, message: str) -> st
         return "server"
     if status is not None:
         return "request"
+    if names & {"TypeError", "ValueError", "KeyError", "AttributeError"}:
+        return "request"  # the library refused what it was to send
     return "malformed" if "APIResponseValidationError" in names or "APIError" in names else "connection"
 
 
@@ -240,8 +259,8 @@ def _message_of(error: Exception) -> str:
     cause = error.__cause__
     if cause is not None and "APIConnectionError" in {kind.__name__ for kind in type(error).__mro__}:
         text = f"{text} ({type(cause).__name__}: {cause})" if str(cause) not in text else text
-    text = " ".join(text.split()) or type(error).__name__
-    return text if len(text) <= _MAX_MESSAGE else f"{text[:_MAX_MESSAGE]}..."
+    text = _LITELLMS.sub("", " ".join(text.split())) or type(error).__name__
+    return text  # cut only after it was masked: half a key is a leak
 
 
 def _retry_after(error: Exception) -> float | None:

@@ -53,7 +53,7 @@ def _failure(message: Mapping[str, Any], text: str, finish: object, reasoning: s
     if finish == "content_filter":
         return Failure(REFUSED, "content filter", "the provider's content filter stopped the answer")
     if refusal and not text.strip():
-        return Failure(REFUSED, "refusal", f"the model declined: {refusal[:300]}")
+        return Failure(REFUSED, "refusal", f"the model declined: {refusal}")
     if text.strip():
         return None
     if message.get("tool_calls") or message.get("function_call"):
@@ -77,6 +77,8 @@ def _text(value: object) -> str:
 def _tokens(usage: object) -> Tokens:
     if not isinstance(usage, Mapping):
         return Tokens()
+    if not _count(usage, "prompt_tokens") and not _count(usage, "completion_tokens"):
+        return Tokens()  # what litellm makes of a response that tells none: no call takes no token
     return Tokens(
         _count(usage, "prompt_tokens"),
         _count(usage, "completion_tokens"),

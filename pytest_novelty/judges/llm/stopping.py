@@ -30,10 +30,14 @@ class Breaker:
 
     def failed(self, fault: CallFault, *, attempt: int, last: bool) -> None:
         """An attempt failed, the ``attempt``-th of its call (from 1) and perhaps its last. Raises JudgeStopped."""
-        signature = f"{fault.kind} {fault.status} {fault.code} {re.sub(r'[0-9a-f-]{6,}|[0-9]+', '#', fault.message)}"
+        # Messages carry the ids of requests, so that two of the same are never equal; a rejected request's message is its kind.
+        signature = f"{fault.kind} {fault.status} {fault.code}"
+        if fault.kind == "request":
+            signature += re.sub(r"\S*[0-9_]\S*", "#", fault.message)
+        if fault.is_fatal:  # other faults in between do not make a wrong key right
+            self._fatal += 1
         if signature != self._signature:
-            self._signature, self._fatal, self._given_up = signature, 0, 0
-        self._fatal += fault.is_fatal
+            self._signature, self._given_up = signature, 0
         self._given_up += last
         is_down = fault.kind == "connection" and not self._has_answered and attempt >= _ATTEMPTS_AT_A_SILENT_SERVER
         limit = _GIVEN_UP_IN_A_ROW if self._has_answered else _GIVEN_UP_BEFORE_A_SUCCESS
