@@ -16,6 +16,9 @@ from pytest_novelty.metrics.intervals import share_interval, signed_interval, un
 from pytest_novelty.metrics.resampling import BoolArray, FloatArray, Interval, Statistic, evaluate, unit_rows
 from pytest_novelty.metrics.view import Estimate, View
 
+SMALLEST_EXCESS = -0.5
+"""The least excess flip of one instance: two votes each, one for each label, on both sides."""
+
 
 def share(view: View, events: BoolArray, among: BoolArray, note: str = "") -> Estimate:
     """The share of ``events`` among the instances ``among``; exact (Clopper-Pearson)."""
@@ -52,6 +55,7 @@ def signed_mean(
     minimum: float = -1.0,
     maximum: float = 1.0,
     clip_at_zero: bool = False,
+    few_large: bool = False,
 ) -> Computed:
     """The mean of signed values in [minimum, maximum], nan where an instance has none."""
     known = np.isfinite(values)
@@ -66,6 +70,7 @@ def signed_mean(
             minimum=minimum,
             maximum=maximum,
             clip_at_zero=clip_at_zero,
+            few_large=few_large,
             resampler=pending.resampler,
             level=view.level,
             bootstrap=core,
@@ -75,6 +80,11 @@ def signed_mean(
 
     pending = _pending(view, stat, finish)
     return pending
+
+
+def excess_mean(view: View, values: FloatArray, note: str = "") -> Computed:
+    """The mean excess of instances, which is a square in expectation: its interval is clipped at 0, its value is not."""
+    return signed_mean(view, values, note, minimum=SMALLEST_EXCESS, clip_at_zero=True, few_large=True)
 
 
 def ratio_in_unit(

@@ -10,9 +10,8 @@ import numpy as np
 
 from pytest_novelty.metrics.catalogue import ROOT, SIGNED, Entry, Metric, PairMetric
 from pytest_novelty.metrics.deferred import Computed, settle, then
-from pytest_novelty.metrics.estimating import mean_in_unit, root, signed_mean
+from pytest_novelty.metrics.estimating import excess_mean, mean_in_unit, root, signed_mean
 from pytest_novelty.metrics.pairing import Pair
-from pytest_novelty.metrics.stability import SMALLEST_EXCESS
 from pytest_novelty.metrics.view import Estimate, View
 
 MAX, MIN, MEAN = "max", "min", "mean"
@@ -82,10 +81,10 @@ def _mean(entry: Entry, members: Mapping[str, Member]) -> Estimate:
     note = _joined("" if len(known) == 1 else f"over {len(known)} variants", _undefined(members, known))
     view = _view(next(iter(narrowed.values())))
     computed: Computed
-    if entry.kind in (SIGNED, ROOT):
-        is_excess = entry.kind == ROOT or entry.name.startswith("excess")
-        computed = signed_mean(view, means, note, minimum=SMALLEST_EXCESS if is_excess else -1, clip_at_zero=is_excess)
-        computed = then(computed, root) if entry.kind == ROOT else computed
+    if entry.kind == ROOT:
+        computed = then(excess_mean(view, means, note), root)
+    elif entry.kind == SIGNED:
+        computed = excess_mean(view, means, note) if entry.name.startswith("excess") else signed_mean(view, means, note)
     else:
         computed = mean_in_unit(view, means, note)
     return settle([computed])[0]

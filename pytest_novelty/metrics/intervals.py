@@ -46,6 +46,7 @@ __all__ = [
     "wilson",
 ]
 
+_FEW_LARGE = 5  # instances above half of the maximum below which the same holds of an excess
 _FEW = 10  # instances off the modal value below which a bootstrap of a signed metric is not trusted
 
 
@@ -214,6 +215,7 @@ def signed_interval(
     minimum: float = -1.0,
     maximum: float = 1.0,
     clip_at_zero: bool = False,
+    few_large: bool = False,
     resampler: Resampler | None = None,
     level: float = 0.95,
     bootstrap: Interval | None = None,
@@ -221,7 +223,10 @@ def signed_interval(
     """BCa for a signed metric; widened where fewer than 10 instances (clusters) are off the modal value.
 
     `values`: the metric of each instance, (instances,), nan where undefined; `minimum` and `maximum`: the
-    bounds of one. `clip_at_zero` clips the interval of an excess, never the estimate.
+    bounds of one. `clip_at_zero` clips the interval of an excess, never the estimate. `few_large` widens it upwards where
+    fewer than 5 instances (clusters) are above half of the maximum, however noisy the others: few turned ones are
+    more than a bootstrap of them can bear (n = 40 of Beta(.3, .3) votes, 3 % turned: BCa covers 84 % and a gate
+    there passes falsely in 13 %; with this, 97 and 0).
     """
     rows = unit_rows(stat)
     theta = float(evaluate(stat, rows.sum(axis=0))) if len(rows) else math.nan
@@ -240,9 +245,22 @@ def signed_interval(
             low = min(low, mode - down.high * max(0.0, mode - minimum))
             high = max(high, mode + up.high * max(0.0, maximum - mode))
             method = f"{core.method}, widened"
+    if few_large and (bound := _few_large(values[known], index[known], maximum, level)) > high:
+        high, method = bound, f"{core.method}, widened"
     if clip_at_zero:
         low, high = max(0.0, low), max(0.0, high)
     return Interval(low, high, method)
+
+
+def _few_large(values: FloatArray, index: IntArray, maximum: float, level: float) -> float:
+    """Mean of the others + (upper bound of the share of large ones) x (maximum - that mean); -inf where they are not few."""
+    large = values > maximum / 2
+    units, above = len(np.unique(index)), len(np.unique(index[large]))
+    upper = clopper_pearson(above, units, level)
+    if above >= _FEW_LARGE or upper is None or large.all():
+        return -math.inf
+    others = float(values[~large].mean())
+    return others + upper.high * (maximum - others)
 
 
 def _off_mode(values: FloatArray, index: IntArray) -> list[tuple[float, int, int, int]]:

@@ -11,11 +11,10 @@ from collections.abc import Mapping
 import numpy as np
 
 from pytest_novelty.metrics.deferred import Computed, deferrable, then
-from pytest_novelty.metrics.estimating import mean_in_unit, root, share, signed_mean
+from pytest_novelty.metrics.estimating import excess_mean, mean_in_unit, root, share
 from pytest_novelty.metrics.exchange import Null, noise_flips, noise_flips_of_scores, null_of_excess
 from pytest_novelty.metrics.pairing import Pair
 from pytest_novelty.metrics.resampling import FloatArray
-from pytest_novelty.metrics.stability import SMALLEST_EXCESS
 from pytest_novelty.metrics.view import LABEL_NAMES, Estimate
 
 NO_LABELS_NOTE = "needs a label from both sides"
@@ -74,7 +73,7 @@ def excess_flip(pair: Pair) -> Computed:
         return Estimate.undefined(TOO_FEW_VOTES_NOTE)
     left_out = int((~known).sum())
     note = f"{left_out} instances with fewer than two valid votes of a request left out" if left_out else ""
-    return signed_mean(pair.one, pair.excess, note, minimum=SMALLEST_EXCESS, clip_at_zero=True)
+    return excess_mean(pair.one, pair.excess, note)
 
 
 @deferrable

@@ -13,7 +13,7 @@ import argparse
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -201,6 +201,32 @@ def tally(runs: int, once: Callable[[int], dict[str, VariantResult]]) -> Tally:
     return Tally(runs, causes, false)
 
 
+def all_tallies(runs: int, n: int, only: str = "") -> Iterator[tuple[str, str, Tally]]:
+    """(judge, its cause, what was found) of every planted judge."""
+    resampler = Resampler(n, 200)
+    for item in PLANTED:
+        if only in item.name:
+            yield item.name, item.cause, tally(runs, lambda seed, item=item: attribute_once(item, n, seed, resampler))  # type: ignore[misc]
+    for drift, cause in ((0.5, VARIANT), (0.0, NOTHING)):
+        name = f"scores with a drift of {drift:g}"
+        if only in name:
+            yield (
+                name,
+                cause,
+                tally(
+                    runs,
+                    lambda seed, drift=drift: attribute_scores_once(drift, n, seed, resampler),  # type: ignore[misc]
+                ),
+            )
+
+
+def others(found: Tally, cause: str) -> str:
+    """What else was found."""
+    return ", ".join(
+        f"{other} {count / found.runs:.1%}" for other, count in found.causes.most_common() if other != cause
+    )
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--runs", type=int, default=1000)
@@ -208,26 +234,12 @@ def main() -> int:
     parser.add_argument("--only", default="", help="judges whose name contains this text")
     options = parser.parse_args()
     start = time.perf_counter()
-    resampler = Resampler(options.instances, 200)
-    rows: list[tuple[str, str, Callable[[int], dict[str, VariantResult]]]] = [
-        (item.name, item.cause, lambda seed, item=item: attribute_once(item, options.instances, seed, resampler))
-        for item in PLANTED
-    ]
-    for drift, cause in ((0.5, VARIANT), (0.0, NOTHING)):
-        rows.append(
-            (f"scores with a drift of {drift:g}", cause,
-             lambda seed, drift=drift: attribute_scores_once(drift, options.instances, seed, resampler))
-        )  # fmt: skip
     print(f"{'judge':42} {'cause':>18} {'found':>7} {'idle moved':>11}  others")
-    for name, cause, once in rows:
-        if options.only in name:
-            found = tally(options.runs, once)
-            others = ", ".join(
-                f"{other} {count / found.runs:.1%}" for other, count in found.causes.most_common() if other != cause
-            )
-            print(
-                f"{name:42} {cause:>18} {found.rate(cause):7.1%} {found.false / found.runs:11.1%}  {others}", flush=True
-            )
+    for name, cause, found in all_tallies(options.runs, options.instances, options.only):
+        print(
+            f"{name:42} {cause:>18} {found.rate(cause):7.1%} {found.false / found.runs:11.1%}  {others(found, cause)}",
+            flush=True,
+        )
     print(f"{options.runs} runs of {options.instances} instances; {time.perf_counter() - start:.0f} s")
     return 0
 
