@@ -39,7 +39,9 @@ def mean_in_unit(view: View, values: FloatArray, note: str = "") -> Computed:
     n = int(known.sum())
 
     def finish(core: Interval | None) -> Estimate:
-        interval = unit_interval(stat, cap=4 * n, resampler=pending.resampler, level=view.level, bootstrap=core)
+        interval = unit_interval(
+            stat, cap=4 * n, resampler=pending.resampler, level=view.level, bootstrap=core, values=values[known]
+        )
         estimate = _estimate(float(values[known].mean()), interval, n, note, float(values[known].std()))
         return replace(estimate, values=values)
 

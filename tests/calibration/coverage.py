@@ -119,8 +119,18 @@ def unit_runs(tables: list[FloatArray], estimate: Callable[[FloatArray], FloatAr
               clusters: IntArray | None = None) -> Pairs:  # fmt: skip
     stats = [Statistic(rows, estimate, clusters) for rows in tables]
     cores = bca_all(stats, resampler)
+    mean = estimate is ratio
     return [
-        (unit_interval(stat, cap=4 * len(stat.rows), resampler=resampler, bootstrap=core), core)
+        (
+            unit_interval(
+                stat,
+                cap=4 * len(stat.rows),
+                resampler=resampler,
+                bootstrap=core,
+                values=stat.rows[:, 0] if mean else None,
+            ),
+            core,
+        )
         for stat, core in zip(stats, cores, strict=True)
     ]
 

@@ -420,3 +420,23 @@ def test_few_large_values_are_counted_in_clusters() -> None:
     assert bounded is not None
     assert upper is not None
     assert bounded.high == pytest.approx(upper.high)  # every cluster has one
+
+
+def test_few_clusters_that_stand_out_widen_a_mean() -> None:
+    """One of forty clusters stands out a little: at most what one of forty may be; and the mirror image."""
+    values = np.repeat([0.6] + [0.1, 0.05] * 10 + [0.0] * 19, 5)
+    clusters = np.repeat(np.arange(40), 5)
+    for turned in (values, 1 - values):
+        rows = np.column_stack([turned, np.ones(200)])
+        stat = Statistic(rows, lambda sums: sums[..., 0] / sums[..., 1], clusters.astype(np.int64))
+        plain, widened = unit_interval(stat, cap=800), unit_interval(stat, cap=800, values=turned)
+        upper = clopper_pearson(1, 40)
+        assert plain is not None
+        assert widened is not None
+        assert upper is not None
+        bound = widened.high if turned is values else 1 - widened.low
+        others = float(values[5:].mean())
+        assert bound == pytest.approx(others + upper.high * (0.6 - others))
+        assert widened.high - widened.low > plain.high - plain.low
+        alone = Statistic(rows, stat.estimate)
+        assert unit_interval(alone, cap=800, values=turned) == unit_interval(alone, cap=800)
