@@ -18,6 +18,7 @@ from pytest_novelty.metrics.resampling import FloatArray
 from pytest_novelty.metrics.view import LABEL_NAMES, Estimate
 
 NO_LABELS_NOTE = "needs a label from both sides"
+NO_VOTES_NOTE = "no vote for a label under the variant"
 TOO_FEW_VOTES_NOTE = "needs two valid votes of a request on both sides"
 
 
@@ -70,7 +71,8 @@ def excess_flip(pair: Pair) -> Computed:
         return Estimate.undefined(why)
     known = np.isfinite(pair.excess)
     if not known.any():
-        return Estimate.undefined(TOO_FEW_VOTES_NOTE)
+        silent = not pair.one.counts.any() and not any(pair.one.vote_scores)
+        return Estimate.undefined(NO_VOTES_NOTE if silent else TOO_FEW_VOTES_NOTE)
     left_out = int((~known).sum())
     note = f"{left_out} instances with fewer than two valid votes of a request left out" if left_out else ""
     return excess_mean(pair.one, pair.excess, note)

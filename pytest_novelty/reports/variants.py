@@ -47,11 +47,10 @@ _ONLY_WIDE: Final = ("macro_f1", "null_flip_rate", "rank_flip")
 def variant_lines(report: Report, planned: SuitePlan, judge: str, width: int, colour: bool) -> Iterator[Any]:
     """The table, a sentence a variant, the gates that rest on variants, and the variants that were skipped."""
     found = [item for item in report.variants if (item.judge, item.suite) == (judge, planned.suite.name)]
-    skipped = [
-        (variant, reason)
-        for (name, suite, variant), reason in sorted(report.plan.skipped.items())
-        if (name, suite) == (judge, planned.suite.name) and variant
-    ]
+    skipped: dict[str, list[str]] = {}
+    for (name, suite, variant), reason in sorted(report.plan.skipped.items()):
+        if (name, suite) == (judge, planned.suite.name) and variant:
+            skipped.setdefault(reason, []).append(variant)
     if not found and not skipped:
         return
     yield ""
@@ -59,8 +58,9 @@ def variant_lines(report: Report, planned: SuitePlan, judge: str, width: int, co
         yield _table(report, planned, judge, found, width, colour)
     for item in found:
         yield styled(f"  {item.variant} ({', '.join(item.changed)}): {clean(item.sentence, 300)}.")
-    for variant, reason in skipped:
-        yield styled(f"  {variant}: skipped, {judge} {reason}; it counts for nothing.", "dim")
+    for reason, names in skipped.items():
+        counts = "it counts" if len(names) == 1 else "they count"
+        yield styled(f"  {', '.join(names)}: skipped, {judge} {reason}; {counts} for nothing.", "dim")
     gates = [
         gate
         for gate in report.gates

@@ -1,4 +1,4 @@
-"""Judges whose fault is known, over many seeds: how often is each attributed to its cause (STATISTICS.md 1 and 6)?
+"""Judges whose fault is known, over many seeds: how often is each attributed to its cause (STATISTICS.md 1 and 4)?
 
     python tests/calibration/causes.py [--runs 1000] [--instances 120] [--only wording]
 

@@ -145,7 +145,7 @@ def test_lexical_is_deterministic(ready: Lab) -> None:
     assert flips > 0
     assert _row(ran, "excess_flip", "plan")["value"] > 0
     assert ran.gate("flip_rate[P1]<=1")["decision"] == "not enforced"
-    assert "P1: skipped, lexical has a prompt of its own; it counts for nothing" in ran.plain
+    assert "P5-published, related: skipped, lexical has a prompt of its own; they count for nothing" in ran.plain
     over = ran.gate("vote_shift@point<=1")
     assert "without P1" in over["message"]
     assert "(has a prompt of its own)" in over["message"]

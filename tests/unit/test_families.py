@@ -120,3 +120,21 @@ def test_the_largest_of_twelve_fails_falsely_no_more_than_it_may(make_view: View
         corrected += any(i is not None and i.low > truth for i in strict)
     assert plain / runs > 0.15
     assert corrected / runs <= 0.025 + 0.015
+
+
+@pytest.mark.parametrize("over", ["max", "min"])
+def test_a_variant_without_votes_leaves_the_interval_open(over: str, make_view: ViewOf) -> None:
+    """It may not pass for want of valid answers; it may still fail."""
+    members = pairs(make_view, 4, 30)
+    members["P3"] = Pair(make_view(["--- ---"] * 40), members["P1"].other)
+    estimate = over_variants(PAIRED["vote_shift"], members, over)
+    assert estimate.note.endswith("undefined under P3")
+    if over == "max":
+        assert estimate.high == 1.0
+        assert estimate.low is not None
+        assert estimate.low > 0.5
+    else:
+        assert estimate.low == 0.0
+    assert PAIRED["vote_shift"].compute(members["P3"]).note == "no vote for a label under the variant"
+    flips = over_variants(PAIRED["flip_rate"], members, "max")
+    assert (flips.value, flips.note) == (1.0, "most under P3")  # invalid is a label of its own
