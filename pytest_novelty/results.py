@@ -14,7 +14,7 @@ from pytest_novelty.deciding import GateResult
 from pytest_novelty.derivation import derive_results, same_calls
 from pytest_novelty.enforcing import decide_gates
 from pytest_novelty.errors import SettingsError, UnknownNameError
-from pytest_novelty.findings import find_degenerate, find_looked_up, find_of_calls, find_unanswered
+from pytest_novelty.findings import find_degenerate, find_few_clusters, find_looked_up, find_of_calls, find_unanswered
 from pytest_novelty.gates import MAX
 from pytest_novelty.headline import make_headline
 from pytest_novelty.measuring import MetricRow, VariantResult, measure
@@ -147,7 +147,13 @@ def make_report(
     for planned in plan.suites.values():
         of_suite = {key[1:]: view for key, view in views.items() if key[0] == planned.suite.name}
         _add_suite(report, planned, of_suite, unenforced)
-    report.findings = [*find_unanswered(views), *find_degenerate(views), *find_looked_up(views), *find_of_calls(judged)]
+    report.findings = [
+        *find_unanswered(views),
+        *find_degenerate(views),
+        *find_looked_up(views),
+        *find_of_calls(judged),
+        *find_few_clusters(views),
+    ]
     report.headline = make_headline(report)
     return report
 

@@ -129,6 +129,23 @@ def drifts(request: Any) -> dict[str, Any]:
     return {"score": base + _coin(request).random() + (request.variant != "reference")}
 
 
+def turns_under_a_variant(request: Any) -> dict[str, Any]:
+    """Without noise; a variant turns every instance."""
+    return _answer(request, request.variant == "reference")
+
+
+@declares(score_range=(0, 10))
+def steady_scores(request: Any) -> dict[str, Any]:
+    return {"score": 10 * random.Random(request.instance_id).random()}
+
+
+@declares(score_range=(0, 10))
+def turns_scores(request: Any) -> dict[str, Any]:
+    """A variant ranks the other way round."""
+    score = 10 * random.Random(request.instance_id).random()
+    return {"score": score if request.variant == "reference" else 10 - score}
+
+
 # --- no verdicts --------------------------------------------------------------------------------------------
 
 
