@@ -229,6 +229,11 @@ def test_looks(ready: Lab) -> None:
     assert again.counts() == {"passed": 40 + 1, "skipped": 20}
 
 
+def test_looks_are_estimated_at_most(ready: Lab) -> None:
+    ran = ready.judge("planted:oracle", "pairs", "--novelty-sample=20..60", "--novelty-dry-run")
+    assert "in all: at most 360 calls to make" in ran.plain
+
+
 def test_looks_take_one_process(ready: Lab) -> None:
     ran = ready.judge("planted:oracle", "pairs", "--novelty-sample=20..60", dist="-n2")
     assert ran.ret == 4
