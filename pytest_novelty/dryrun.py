@@ -119,13 +119,8 @@ def estimate_run(plan: Plan, cases: Iterable[Case]) -> DryRun:
             _price(part, plan, store)
     finally:
         store.close()
-    return DryRun(
-        list(parts.values()),
-        settings.concurrency,
-        settings.budget_usd,
-        plan.announcements(),
-        isinstance(settings.sample, SampleRange),
-    )
+    may_stop = isinstance(settings.sample, SampleRange)
+    return DryRun(list(parts.values()), settings.concurrency, settings.budget_usd, plan.announcements(), may_stop)
 
 
 def _add(

@@ -58,6 +58,8 @@ def variant_lines(report: Report, planned: SuitePlan, judge: str, width: int, co
         yield _table(report, planned, judge, found, width, colour)
     for item in found:
         yield styled(f"  {item.variant} ({', '.join(item.changed)}): {clean(item.sentence, 300)}.")
+        if item.moves and (turned := _turned(item)):
+            yield styled(f"    verdicts: {turned}", "dim")
     for reason, names in skipped.items():
         counts = "it counts" if len(names) == 1 else "they count"
         yield styled(f"  {', '.join(names)}: skipped, {judge} {reason}; {counts} for nothing.", "dim")
@@ -76,6 +78,17 @@ def variant_lines(report: Report, planned: SuitePlan, judge: str, width: int, co
             value = f"{show_value(gate.gate.metric, gate.value)} {show_interval(gate.gate.metric, estimate)}".strip()
             table.add_row(styled(name), styled(value), *gate_cells(gate))
         yield table
+
+
+def _turned(item: VariantResult) -> str:
+    """The transitions that occur, the most frequent first."""
+    moves = [
+        (count, f"{count} {before} to {after}")
+        for before, row in item.transitions.items()
+        for after, count in row.items()
+        if before != after and count
+    ]
+    return ", ".join(text for _, text in sorted(moves, key=lambda pair: -pair[0]))
 
 
 def claim_lines(report: Report, planned: SuitePlan, judge: str, width: int, colour: bool) -> Iterator[Any]:

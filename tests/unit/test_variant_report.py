@@ -94,6 +94,7 @@ def test_what_a_person_reads(width: int, colour: bool, report: Report) -> None:
     assert "myjudge on made, variants" in flat
     for told in (
         "turned (params): the parameters move it (vote shift ",
+        "verdicts: ",
         "idle (params): no effect found in n = 60; an effect above ",
         "single-vote (votes): same calls: fewer of the reference's votes; ",
         "gate on variants",
