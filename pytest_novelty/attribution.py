@@ -46,7 +46,8 @@ class Facts:
     """What the words follow from. Estimates are of one judge, variant and suite; p values are Holm-adjusted.
 
     reference, variant: single-view estimates of both sides by metric; compared: those of the pair.
-    seen: the vote shift that would have been seen; None if none would. noise: the most verdicts that noise alone would change.
+    seen: the vote shift that would have been seen; None if none would. noise: the share of verdicts that the judge's own
+        noise would change.
     """
 
     changed: Sequence[str]
@@ -99,8 +100,7 @@ def _moved(facts: Facts) -> tuple[str, str]:
         return VARIANT, f"{subject} {'move' if plural else 'moves'} its scores{several} ({', '.join(parts)})"
     size = f"vote shift {_with_interval(facts.compared['vote_shift'])}"
     if facts.noise is not None:
-        most = "at most " if facts.noise else ""
-        size += f", {most}{percent(facts.noise)} % would flip by its own noise"
+        size += f", {percent(facts.noise)} % would flip by its own noise"
     if _is_significant(facts.together_p):
         before, after = (side.get("position_bias") for side in (facts.reference, facts.variant))
         lean = ""

@@ -23,11 +23,8 @@ def derive_results(plan: Plan, planned: SuitePlan, results: Iterable[CaseResult]
     """
     own = list(results)
     present = {(result.judge, result.variant) for result in own}
-    reference = _reference(planned)
     found = []
-    for variant in planned.variants:
-        if not variant.is_derived(reference):
-            continue
+    for variant in planned.derived:
         for judge in plan.judges:
             if (judge.name, variant.name) in present:
                 continue
@@ -56,25 +53,20 @@ def same_calls(plan: Plan, planned: SuitePlan, judge: Judge, variant: Variant) -
 
     Requests are compared as the judge sees them, seeds apart, until one differs.
     """
-    reference = _reference(planned)
-    if variant.is_derived(reference):
+    if variant in planned.derived:
         return FEWER_VOTES
     planner = CallPlanner(plan.prompts, plan.settings.seed)
     try:
         for instance in planned.instances:
             shown = [
                 [_shown(call.request) for call in planner.plan(Case(judge, planned.suite, _once(each), instance))]
-                for each in (reference, variant)
+                for each in (planned.reference, variant)
             ]
             if shown[0] != shown[1]:
                 return ""
     except NoveltyError:  # a prompt that does not render: its cases have said so
         return ""
     return SAME_REQUESTS
-
-
-def _reference(planned: SuitePlan) -> Variant:
-    return next(variant for variant in planned.variants if variant.name == REFERENCE)
 
 
 def _once(variant: Variant) -> Variant:

@@ -9,6 +9,7 @@ from pytest_novelty.calls import CallPlanner, Case
 from pytest_novelty.cassette import open_store
 from pytest_novelty.judges.base import Expected, Judge
 from pytest_novelty.judges.llm.prices import Tokens
+from pytest_novelty.looks import SampleRange
 from pytest_novelty.plan import Plan
 from pytest_novelty.reports.text import plural, show_usd
 from pytest_novelty.store import NOT_REUSED, MemoryStore, VerdictStore
@@ -56,6 +57,8 @@ class DryRun:
     concurrency: int
     budget_usd: float | None
     announcements: list[str] = field(default_factory=list)
+    may_stop: bool = False
+    """The sample grows in looks: fewer calls may do."""
 
     def lines(self) -> list[str]:
         """For a terminal: one line a part, then the sum, then what cannot be decided."""
@@ -64,7 +67,8 @@ class DryRun:
         known = sum(cost for cost in costs if cost is not None)
         total = show_usd(known) if None not in costs else f"{show_usd(known)} and an unknown amount"
         missing = sum(part.missing for part in self.parts)
-        lines.append(f"in all: {plural(missing, 'call')} to make, {total}{self._time()}")
+        most = "at most " if self.may_stop else ""
+        lines.append(f"in all: {most}{plural(missing, 'call')} to make, {total}{self._time()}")
         bounds = [part.bound_usd for part in self.parts if part.bound_usd]
         if bounds:
             lines.append(
@@ -115,7 +119,8 @@ def estimate_run(plan: Plan, cases: Iterable[Case]) -> DryRun:
             _price(part, plan, store)
     finally:
         store.close()
-    return DryRun(list(parts.values()), settings.concurrency, settings.budget_usd, plan.announcements())
+    may_stop = isinstance(settings.sample, SampleRange)
+    return DryRun(list(parts.values()), settings.concurrency, settings.budget_usd, plan.announcements(), may_stop)
 
 
 def _add(

@@ -11,6 +11,7 @@ from pytest_novelty.budget import Ledger, MemoryLedger
 from pytest_novelty.errors import BudgetReached, SettingsError
 from pytest_novelty.judges.registry import slug_of
 from pytest_novelty.model import Suite
+from pytest_novelty.outcomes import CaseResult
 from pytest_novelty.plan import Plan, make_plan
 from pytest_novelty.results import Report, make_report
 from pytest_novelty.runner import Runner
@@ -19,8 +20,10 @@ from pytest_novelty.settings import (
     read_choice,
     read_count,
     read_dollars,
+    read_sample,
     read_threshold,
 )
+from pytest_novelty.stopping import Stopping, segments
 from pytest_novelty.store import MemoryStore, SqliteStore, VerdictStore
 
 JudgeLike: TypeAlias = str | Callable[..., Any] | Mapping[str, Any] | Sequence[Any]
@@ -41,7 +44,7 @@ def evaluate(
     orders: str | None = None,
     seed: int = 0,
     gates: Iterable[str] = (),
-    sample: int | None = None,
+    sample: int | str | None = None,
     concurrency: int = 16,
     threshold: float | str | None = None,
     reference: str | None = None,
@@ -61,7 +64,8 @@ def evaluate(
     variants: names of variants to run beside the reference, or ``["all"]``.
     votes, orders: votes per order and ``"both"`` or ``"ab"``; default: as the suite says.
     gates: gate expressions beside the suite's own.
-    sample: so many instances of each suite, chosen by ``seed``.
+    sample: so many instances of each suite, chosen by ``seed``; ``"60..300"``: in up to five planned looks, until every gate
+        is decided.
     concurrency: calls in flight at once.
     reference: the judge that the others are compared with, instead of each with each.
     budget_usd: stop before the next call would exceed it; the report is then of what was judged.
@@ -118,7 +122,7 @@ def _make_request(given: Mapping[str, Any]) -> tuple[Plan, VerdictStore, Ledger 
         gates=_texts(given["gates"]),
         decide=read_choice("decide", given["decide"], ("interval", "point")),
         failures=read_choice("failures", given["failures"], ("wrong", "drop", "tie")),
-        sample=None if given["sample"] is None else read_count("sample", given["sample"]),
+        sample=None if given["sample"] is None else read_sample("sample", given["sample"]),
         threshold=None if given["threshold"] is None else read_threshold("threshold", str(given["threshold"])),
         reference=given["reference"],
         budget_usd=None if given["budget_usd"] is None else read_dollars("budget_usd", given["budget_usd"]),
@@ -182,11 +186,17 @@ def _run(
 ) -> Report:
     runner = Runner(plan, store, ledger=ledger, loop=loop, stuck_hint=hint)
     on_start(runner)
-    results, notes, unjudged = [], [], 0
+    results: list[CaseResult] = []
+    notes: list[str] = []
+    unjudged = 0
+    stopping = Stopping(plan)
     try:
         cases = list(plan.cases())
+        ahead = segments(plan, cases) if stopping.is_active else {}
         runner.expect(cases)
         for case in cases:
+            if stopping.is_active and stopping.enter(case, lambda: results, lambda part: runner.expect(ahead[part])):
+                continue
             try:
                 results.append(runner.result(case))
             except BudgetReached:
@@ -195,6 +205,7 @@ def _run(
         notes += runner.close()
         if owned:
             store.close()
+    notes += stopping.finish()
     if unjudged:
         notes.append(f"the budget is reached: {unjudged} of {len(cases)} cases were not judged")
     return make_report(plan, results, unenforced="the budget is reached" if unjudged else "", notes=notes)

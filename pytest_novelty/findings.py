@@ -16,6 +16,8 @@ _ENOUGH: Final = 10
 _ENOUGH_PAIRS: Final = 5
 """Pairs: each is shown in both orders, so that one pair already contradicts a judge that follows the position."""
 
+_FEW_CLUSTERS: Final = 20
+
 Views = Mapping[tuple[str, str, str], View]
 
 
@@ -124,6 +126,19 @@ def find_filtered(outcomes: Sequence[CaseResult]) -> list[str]:
 def _listed(names: Sequence[str], limit: int = 10) -> str:
     more = f" and {len(names) - limit} more" if len(names) > limit else ""
     return ", ".join(sorted(names)[:limit]) + more
+
+
+def find_few_clusters(views: Views) -> list[str]:
+    """Suites whose intervals rest on fewer than twenty clusters."""
+    counts: dict[str, int] = {}
+    for (suite, _, _), view in views.items():
+        if view.clusters is not None:
+            counts[suite] = max(counts.get(suite, 0), len(set(view.clusters.tolist())))
+    return [
+        f"{suite} has {count} clusters: with fewer than {_FEW_CLUSTERS} intervals are wide, and rough"
+        for suite, count in sorted(counts.items())
+        if count < _FEW_CLUSTERS
+    ]
 
 
 def find_models(outcomes: Sequence[CaseResult]) -> list[str]:

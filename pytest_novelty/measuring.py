@@ -12,10 +12,11 @@ from pytest_novelty.metrics.causes import Causes, find_causes, order_p
 from pytest_novelty.metrics.deferred import Computed, settle
 from pytest_novelty.metrics.differences import Change, adjusted, changes
 from pytest_novelty.metrics.families import Member, over_variants
+from pytest_novelty.metrics.own_noise import own_flip_rate
 from pytest_novelty.metrics.pairing import Pair
 from pytest_novelty.metrics.permutation import holm
 from pytest_novelty.metrics.power import detectable_shift
-from pytest_novelty.metrics.variants import most_by_noise, transitions
+from pytest_novelty.metrics.variants import transitions
 from pytest_novelty.metrics.view import Estimate, View
 from pytest_novelty.model import REFERENCE
 from pytest_novelty.plan import SuitePlan
@@ -52,7 +53,8 @@ class VariantResult:
 
     ``estimates``: the pair metrics by name. ``changes``: of single-view metrics. ``transitions``: outcomes of the reference that
     became outcomes of the variant. ``moved_p``: exchange test; ``order_p``: of the order shown, under the variant; both adjusted
-    by Holm over the variants of the judge on the suite. ``seen``: the vote shift that the test sees with 80 % power.
+    by Holm over the variants of the judge on the suite. ``seen``: the vote shift that the test sees with 80 % power. ``noise``:
+    of a variant that moves votes, the share of verdicts that the judge's own noise would change.
     """
 
     judge: str
@@ -71,6 +73,7 @@ class VariantResult:
     order_p_holm: float | None = None
     together_p: float | None = None
     seen: float | None = None
+    noise: float | None = None
 
     @property
     def moves(self) -> bool:
@@ -224,17 +227,19 @@ def _variant_results(
     variants = {variant.name: variant for variant in planned.variants}
     results = []
     for name, pair in pairs.items():
+        p = moved[name]
+        noise = own_flip_rate(pair) if p is not None and p <= LEVEL else None
         facts = Facts(
             variants[name].changed, len(pair), single[REFERENCE], single[name], compared[name], pair.same_calls, moved[name],
             together[name], (orders[REFERENCE], orders.get(name)), _seen(pair, causes[name], tested),
-            most_by_noise(pair, compared[name]["null_flip_rate"]), causes[name].by_scores,
+            noise, causes[name].by_scores,
         )  # fmt: skip
         cause, sentence = attribute(facts)
         results.append(
             VariantResult(
                 judge, planned.suite.name, name, variants[name].changed, len(pair), cause, sentence, compared[name],
                 found[name], transitions(pair), causes[name].moved, moved[name], causes[name].method, orders.get(name),
-                together[name], facts.seen,
+                together[name], facts.seen, noise,
             )
         )  # fmt: skip
     return results

@@ -21,9 +21,10 @@ from pytest_novelty.gates import (
 )
 from pytest_novelty.judges.base import Judge
 from pytest_novelty.judges.registry import resolve_judges
+from pytest_novelty.looks import LOOK_LEVEL, SampleRange
 from pytest_novelty.model import REFERENCE, Instance, Suite, Variant
 from pytest_novelty.prompts import Prompt, resolve_prompt
-from pytest_novelty.sampling import sample_instances
+from pytest_novelty.sampling import grow_sample, sample_instances
 from pytest_novelty.settings import Settings
 from pytest_novelty.suites import embedded_suites, resolve_suite
 from pytest_novelty.variants import check_renderings, with_options
@@ -40,6 +41,24 @@ class SuitePlan:
     variants: tuple[Variant, ...]
     instances: tuple[Instance, ...]
     gates: tuple[Gate, ...]
+    looks: tuple[int, ...] = ()
+    """How many of the instances each planned look has; empty where the run does not look in between."""
+    look: int | None = None
+    """The look at which the run stopped, from 1; ``instances`` are then those of it."""
+
+    @property
+    def level(self) -> float:
+        """Of the intervals."""
+        return LOOK_LEVEL if len(self.looks) > 1 else 0.95
+
+    def look_of(self, instance: str) -> int:
+        """The number of the look to which an instance belongs, from 1; 1 where there is one look."""
+        place = self._places[instance]
+        return next((number for number, size in enumerate(self.looks, 1) if place < size), 1)
+
+    @cached_property
+    def _places(self) -> dict[str, int]:
+        return {instance.id: place for place, instance in enumerate(self.instances)}
 
     @property
     def sampled(self) -> bool:
@@ -75,19 +94,24 @@ class SuitePlan:
 
     def problem(self, gate: Gate, *, by_point: bool = False) -> str | None:
         """Why no outcome of this run could pass the gate; None if one could."""
-        compared = [variant for variant in self.variants if variant.name != REFERENCE]
-        if gate.over or gates_stability(gate):
-            compared = [variant for variant in compared if gate.over or variant.name == gate.variant]
-            if not compared:
-                return f"{gate.text}: no variant is run" if gate.over else None
+        compares = gates_stability(gate)
+        if gate.over:
+            asked = [variant for variant in self.variants if not compares or variant.name != REFERENCE]
+            asked = [variant for variant in asked if gate.entry.votes == 1 or variant not in self.derived]
+            if not asked:
+                return f"{gate.text}: no variant is asked"
         else:
-            compared = [variant for variant in self.variants if variant.name == gate.variant]
-        asked = [*compared, *(variant for variant in self.variants if variant.name == REFERENCE)]
-        if problem := cannot_measure(
-            gate, min(v.axes.votes for v in asked), all(v.axes.orders == "both" for v in asked)
-        ):
-            return problem
-        return cannot_pass(gate, *self.size(gate.stratum), by_point=by_point)
+            asked = [variant for variant in self.variants if variant.name == gate.variant]
+            if not asked:
+                return None
+        sides = [(variant, self.reference) if compares else (variant,) for variant in asked]
+        problems = [
+            cannot_measure(gate, min(v.axes.votes for v in pair), all(v.axes.orders == "both" for v in pair))
+            for pair in sides
+        ]
+        if all(problems):
+            return problems[0]
+        return cannot_pass(gate, *self.size(gate.stratum), by_point=by_point, level=self.level)
 
 
 @dataclass
@@ -118,9 +142,14 @@ class Plan:
             chosen = tuple({variant.name: variant for variant in (*present.variants, *chosen)}.values())
         wanted = self.option_variants if variants is None else tuple(variants)
         check_renderings(suite, [variant for variant in chosen if variant.name in wanted])
-        instances = sample_instances(suite, self.settings.sample, self.settings.seed)
+        looks: tuple[int, ...] = ()
+        if isinstance(self.settings.sample, SampleRange):
+            looks = self.settings.sample.sizes(len(suite.instances))
+            instances = grow_sample(suite, looks, self.settings.seed)
+        else:
+            instances = sample_instances(suite, self.settings.sample, self.settings.seed)
         gates = gates_for(suite, [parse_gate(text) for text in self.settings.gates])
-        planned = _with_stability_gate(SuitePlan(suite, chosen, instances, gates))
+        planned = _with_stability_gate(SuitePlan(suite, chosen, instances, gates, looks))
         for judge in self.judges:
             if judge.judges(suite.protocol) and judge.traits.uses_prompt:
                 for variant in chosen:
@@ -181,6 +210,16 @@ class Plan:
         for planned in self.suites.values():
             yield from self.cases_of(planned)
 
+    def at_look(self, suite: str, look: int) -> Plan:
+        """The plan as if the suite ended with that look."""
+        planned = self.suites[suite]
+        cut = replace(planned, instances=planned.instances[: planned.looks[look - 1]], look=look)
+        return replace(self, suites={**self.suites, suite: cut})
+
+    def only(self, suite: str) -> Plan:
+        """The plan of one suite."""
+        return replace(self, suites={suite: self.suites[suite]})
+
     def check_options(self) -> None:
         """Every gate and variant that the options name fits at least one suite. Raises NoveltyError."""
         suites = [planned.suite for planned in self.suites.values()]
@@ -202,8 +241,7 @@ class Plan:
 
 def _with_stability_gate(planned: SuitePlan) -> SuitePlan:
     """A run with variants holds a judge to stability, if the suite and the options do not and this run can decide it."""
-    reference = next(variant for variant in planned.variants if variant.name == REFERENCE)
-    asked = [v for v in planned.variants if v is not reference and not v.is_derived(reference)]
+    asked = [variant for variant in planned.variants if variant.changed and variant not in planned.derived]
     if not asked or any(gates_stability(gate) for gate in planned.gates):
         return planned
     gate = parse_gate(DEFAULT_STABILITY_GATE)

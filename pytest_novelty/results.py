@@ -9,11 +9,12 @@ from typing import Any
 
 import numpy as np
 
+from pytest_novelty.claiming import Claim, find_claims
 from pytest_novelty.deciding import GateResult
 from pytest_novelty.derivation import derive_results, same_calls
 from pytest_novelty.enforcing import decide_gates
 from pytest_novelty.errors import SettingsError, UnknownNameError
-from pytest_novelty.findings import find_degenerate, find_looked_up, find_of_calls, find_unanswered
+from pytest_novelty.findings import find_degenerate, find_few_clusters, find_looked_up, find_of_calls, find_unanswered
 from pytest_novelty.gates import MAX
 from pytest_novelty.headline import make_headline
 from pytest_novelty.measuring import MetricRow, VariantResult, measure
@@ -59,6 +60,7 @@ class Report:
     baselines: Mapping[str, float] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
     variants: list[VariantResult] = field(default_factory=list)
+    claims: list[Claim] = field(default_factory=list)
 
     def metric(
         self,
@@ -145,7 +147,13 @@ def make_report(
     for planned in plan.suites.values():
         of_suite = {key[1:]: view for key, view in views.items() if key[0] == planned.suite.name}
         _add_suite(report, planned, of_suite, unenforced)
-    report.findings = [*find_unanswered(views), *find_degenerate(views), *find_looked_up(views), *find_of_calls(judged)]
+    report.findings = [
+        *find_unanswered(views),
+        *find_degenerate(views),
+        *find_looked_up(views),
+        *find_of_calls(judged),
+        *find_few_clusters(views),
+    ]
     report.headline = make_headline(report)
     return report
 
@@ -172,6 +180,7 @@ def _make_views(plan: Plan, results: Sequence[CaseResult]) -> tuple[list[CaseRes
             cross_fitted=settings.threshold == "cv",
             resamplers=resamplers.setdefault(suite, {}),
             threshold=settings.fixed_threshold,
+            level=plan.suites[suite].level,
         )
         outcomes += members
     return sorted(outcomes, key=lambda result: result.label), views
@@ -190,6 +199,7 @@ def _add_suite(report: Report, planned: SuitePlan, views: Mapping[tuple[str, str
     )
     report.metrics += measured.rows
     report.variants += measured.variants
+    report.claims += find_claims(planned, views, list(judges))
     report.gates += decide_gates(plan, planned, views, measured.rows, unenforced)
     for variant in planned.variants:
         sides = [(name, views[variant.name, name]) for name in judges if (variant.name, name) in views]

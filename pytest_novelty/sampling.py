@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Sequence
 
 from pytest_novelty.digests import derive_seed, seed_source
 from pytest_novelty.model import Instance, Suite
@@ -35,6 +36,14 @@ def sample_instances(suite: Suite, size: int | None, seed: int) -> tuple[Instanc
     ranked.sort(key=lambda entry: entry[:2])
     chosen = {instance.id for _, _, instance in ranked[:size]}
     return tuple(instance for instance in suite.instances if instance.id in chosen)
+
+
+def grow_sample(suite: Suite, sizes: Sequence[int], seed: int) -> tuple[Instance, ...]:
+    """The instances of the largest of nested samples: those of the smallest first, then what each larger one adds."""
+    found: dict[str, Instance] = {}
+    for size in sizes:
+        found |= {instance.id: instance for instance in sample_instances(suite, size, seed) if instance.id not in found}
+    return tuple(found.values())
 
 
 def _turn_of_triad(instance: Instance, seed: int) -> tuple[int, str, str]:

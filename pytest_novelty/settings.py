@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Final
 
 from pytest_novelty.errors import SettingsError
+from pytest_novelty.looks import SampleRange
 
 DEFAULT_STORE: Final = ".novelty/verdicts.sqlite"
 
@@ -40,7 +41,7 @@ class Settings:
     strict: bool = False
     reports: tuple[Path, ...] = ()
     dry_run: bool = False
-    sample: int | None = None
+    sample: int | SampleRange | None = None
     threshold: float | str | None = None
     reference: str | None = None
     budget_usd: float | None = None
@@ -97,13 +98,16 @@ def read_threshold(name: str, value: str) -> float | str:
     return number
 
 
-def read_sample(name: str, value: object) -> int:
+def read_sample(name: str, value: object) -> int | SampleRange:
+    """A number of instances, or a range ``N..M`` for planned looks."""
     text = str(value).strip()
-    if ".." in text:
-        raise SettingsError(
-            f"{name} is {text!r}, and this version takes fixed sizes only", hint="Give one number of instances"
-        )
-    return read_count(name, text)
+    if ".." not in text:
+        return read_count(name, text)
+    first, _, last = text.partition("..")
+    limits = SampleRange(read_count(name, first, 2), read_count(name, last, 2))
+    if limits.first >= limits.last:
+        raise SettingsError(f"{name} is {text!r}, which does not grow", hint="Give the smaller number first: 60..300")
+    return limits
 
 
 def read_report(name: str, value: str, base: Path) -> Path:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -11,8 +11,10 @@ from typing import Any
 import pytest
 
 from pytest_novelty.calls import Call, CallPlanner, Case
-from pytest_novelty.judges.base import Judge, bind_judge
-from pytest_novelty.model import Axes, Idea, Instance, Suite, Variant
+from pytest_novelty.judges.base import Judge, Traits, bind_judge
+from pytest_novelty.metrics.view import View
+from pytest_novelty.model import ERROR, NOT_NOVEL, NOVEL, OK, TIE, Axes, Idea, Instance, Suite, Variant, Vote
+from pytest_novelty.outcomes import CaseResult, make_outcome
 from pytest_novelty.prompts import Prompt, resolve_prompt
 
 
@@ -52,6 +54,58 @@ def _plan(case: Case, *, seed: int = 0, prompts: Mapping[str, Prompt] | None = N
 @cache
 def _shipped_prompts() -> dict[str, Prompt]:
     return {name: resolve_prompt(name, Path()) for name in ("pointwise/reference", "pairwise/reference")}
+
+
+def _view(
+    ballots: Sequence[str | None],
+    *,
+    protocol: str = "pairwise",
+    gold: Sequence[str | None] | str | None = "x",
+    clusters: str = "",
+    area: str = "",
+    orders: Sequence[str] = ("ab", "ba"),
+    scores: Sequence[Sequence[float]] = (),
+    traits: Traits = Traits(),  # noqa: B008
+    variant: str = "reference",
+    judge: str = "judge",
+    **options: Any,
+) -> View:
+    """A view of ballots, one an instance, one word an order: x and y are votes for the first label and the second, t a
+    declared tie, a an abstention, - a failed call, . a score alone. None: not judged. One letter of ``clusters`` (of ``area``)
+    each.
+    """
+    golds = [gold] * len(ballots) if gold is None or isinstance(gold, str) else list(gold)
+    names: dict[str, str | None] = {"x": "x", "y": "y"} if protocol == "pairwise" else {"x": NOVEL, "y": NOT_NOVEL}
+    made = [
+        _instance(
+            protocol, f"i{k:04}", gold=names.get(golds[k] or "", golds[k]),
+            strata={"group": (clusters or "." * len(ballots))[k], "area": (area or "." * len(ballots))[k]},
+        )
+        for k in range(len(ballots))
+    ]  # fmt: skip
+    suite = _suite(protocol, *made, cluster="group" if clusters else None)
+    asked: Sequence[str | None] = orders if protocol == "pairwise" else (None,)
+    results = []
+    for number, (instance, ballot) in enumerate(zip(made, ballots, strict=True)):
+        if ballot is None:
+            continue
+        given = iter(scores[number]) if scores else iter(())
+        votes = [
+            Vote(
+                order, k, ERROR if c == "-" else OK, "", {**names, "t": TIE}.get(c), None if c == "-" else next(given, None),
+                c == "a",
+            )
+            for order, word in zip(asked, ballot.split(), strict=True)
+            for k, c in enumerate(word)
+        ]  # fmt: skip
+        outcome = make_outcome(suite, instance, votes, asked, traits, options.get("threshold"))
+        results.append(CaseResult(judge, suite.name, variant, instance.id, outcome))
+    return View(results, suite, traits, **options)
+
+
+@pytest.fixture(scope="session")
+def make_view() -> Callable[..., View]:
+    return _view
 
 
 @pytest.fixture(scope="session")

@@ -53,8 +53,9 @@ OPTIONS: Final = (
     ),
     Option(
         "--novelty-sample",
-        "Judge only so many instances of each suite, chosen by the seed; samples nest, gates count.",
-        "N",
+        "Judge only so many instances of each suite, chosen by the seed; samples nest, gates count. N..M: look five times on the "
+        "way and stop when all gates are decided (in one process).",
+        "N|N..M",
     ),
     Option(
         "--novelty-gate",

@@ -18,6 +18,7 @@ from pytest_novelty._pytest.attached import ATTRIBUTE, WIRE
 from pytest_novelty._pytest.cases import letter_of, plain
 from pytest_novelty._pytest.collecting import Collecting, not_collecting
 from pytest_novelty._pytest.ids import VIRTUAL, case_ids, gate_id, slug, virtual_part
+from pytest_novelty._pytest.looking import Looking, refuse_workers
 from pytest_novelty._pytest.options import read_settings
 from pytest_novelty._pytest.registration import conftests_read, merge_gates, merge_names
 from pytest_novelty._pytest.slices import cut
@@ -33,6 +34,7 @@ from pytest_novelty.errors import (
     SettingsError,
     StoreError,
 )
+from pytest_novelty.looks import SampleRange
 from pytest_novelty.model import Outcome, Record
 from pytest_novelty.outcomes import CaseResult, from_wire, to_wire
 from pytest_novelty.plan import Plan, make_plan
@@ -90,6 +92,7 @@ class NoveltySession:
         self._runner: Runner | None = None
         self._ahead: Sequence[Case] = ()
         self._sliced_ahead = False
+        self._looking = Looking(self.results)
         self._known_references: set[str] = set()
 
     # --- start ----------------------------------------------------------------------------------------------
@@ -127,6 +130,7 @@ class NoveltySession:
             for arg in config.args:
                 self._real_argument(arg)
         self._of_options = list(self.plan.suites)
+        refuse_workers(settings, config)
         if not self.is_worker and not settings.dry_run:
             open_store(settings.store, offline=settings.offline, check=True).close()
 
@@ -241,6 +245,10 @@ class NoveltySession:
     def judge_case(self, case: Case, item: pytest.Item) -> tuple[Outcome, list[Record]]:
         """The outcome and the records without a verdict; errors become a failed or skipped test without a traceback."""
         __tracebackhide__ = True
+        if isinstance(self.plan.settings.sample, SampleRange) and (
+            reason := self._looking.enter(case, self.plan, self._ahead, self._get_runner())
+        ):
+            pytest.skip(plain(reason))
         problem: NoveltyError | None = None
         try:
             runner = self._get_runner()
@@ -323,6 +331,7 @@ class NoveltySession:
 
             results = self.results()
             self._note_what_is_missing(sum(result.usage.made for result in results))
+            self.notes += self._looking.finish()
             if self.unpaid:
                 unenforced = unenforced or "the budget is reached"
             self.report = make_report(self.plan, results, unenforced=unenforced, notes=self.notes)

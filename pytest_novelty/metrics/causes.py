@@ -22,7 +22,8 @@ from pytest_novelty.metrics.view import View
 class Causes:
     """p values of one pair, None where there is no test.
 
-    moved: exchange test of the votes (of the scores where votes have no labels); ``method`` says how it was made.
+    moved: exchange test of the votes; where they have scores and no labels, of drift or scatter of the scores. ``method`` says
+        how it was made.
     together: the order's pull is another under the variant: swap tests of position bias and of excess order flip, Holm.
     null: the exchange distribution, for what would have been seen.
     """
@@ -42,10 +43,8 @@ def find_causes(pair: Pair) -> Causes:
     if null is not None:
         shift = float(pair.excess[np.isfinite(pair.excess)].mean())
         return Causes(null.tail(shift), null.method, _together(pair), null)
-    scores = score_exchange_p(pair.one.vote_scores, pair.other.vote_scores, pair.one.seed)
-    if scores is not None and pair.unlabelled_sides:
-        return Causes(scores, "seeded re-splits of the scores", None, None, True)
-    return Causes()
+    moved = _scores_moved(pair) if pair.unlabelled_sides else None
+    return Causes() if moved is None else Causes(moved, "re-splits and swaps of the scores", by_scores=True)
 
 
 def order_p(view: View) -> float | None:
@@ -57,6 +56,17 @@ def order_p(view: View) -> float | None:
         return None
     values = pull_of_order(view)
     return null.tail(float(values[np.isfinite(values)].mean()))
+
+
+def _scores_moved(pair: Pair) -> float | None:
+    """The least of two Holm-adjusted p: the scores drift (swap test of the mean shift), or scatter (re-splits of the votes)."""
+    scatter = score_exchange_p(pair.one.vote_scores, pair.other.vote_scores, pair.one.seed)
+    if scatter is None:
+        return None
+    shift = pair.one.mean_scores - pair.other.mean_scores
+    known = np.isfinite(shift)
+    drift = swap_test(shift[known], pair.one.clusters_of(known), pair.one.seed)
+    return min(p for p in holm([scatter, drift]) if p is not None)
 
 
 def _together(pair: Pair) -> float | None:

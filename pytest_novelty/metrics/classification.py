@@ -146,7 +146,9 @@ def auroc_of_scores(view: View) -> Estimate:
         return Estimate.undefined("needs instances of both labels", int(kept.sum()))
     left_out = int(gold.sum() - kept.sum())
     note = f"{left_out} without a score left out" if left_out else ""
-    interval = auroc_interval(scores, positive, view.clusters_of(kept), level=view.level)
+    clusters = view.clusters_of(kept)
+    units = len(scores) if clusters is None else len(np.unique(clusters))
+    interval = auroc_interval(scores, positive, clusters, resampler=view.resampler(units), level=view.level)
     if interval is None:
         return Estimate(value, None, None, int(kept.sum()), "", note)
     return Estimate(value, interval.low, interval.high, int(kept.sum()), interval.method, note)

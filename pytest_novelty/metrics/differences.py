@@ -12,7 +12,7 @@ from typing import Final
 
 import numpy as np
 
-from pytest_novelty.metrics.auroc import auroc
+from pytest_novelty.metrics.auroc import auroc, swap_values
 from pytest_novelty.metrics.catalogue import CATALOGUE, SHARE, SIGNED
 from pytest_novelty.metrics.classification import confusion, mean_of_f1s
 from pytest_novelty.metrics.deferred import Computed, Pending, settle
@@ -33,7 +33,6 @@ CHANGES: Final = {
 STAR: Final = 0.05
 _FEW: Final = 10
 """Changed outcomes below which a bootstrap of a difference of F1s says nothing: the counts and the test do."""
-_SWAPS: Final = 2_000
 
 
 @dataclass(frozen=True)
@@ -132,22 +131,15 @@ def _difference_of_f1s(pair: Pair) -> tuple[Computed, float]:
 
 
 def _difference_of_aurocs(pair: Pair) -> tuple[Estimate, float | None]:
-    """The swap test by seeded swaps; no interval: the difference of two areas is no function of summed counts."""
+    """No interval: the difference of two areas is no function of summed counts. The swap test decides."""
     gold = np.array([instance.gold is not None for instance in pair.one.instances], dtype=bool)
     kept = gold & np.isfinite(pair.one.mean_scores) & np.isfinite(pair.other.mean_scores)
     positive = np.array([instance.gold == NOVEL for instance in pair.one.instances], dtype=bool)[kept]
-    one, other = pair.one.mean_scores[kept], pair.other.mean_scores[kept]
     if not positive.any() or positive.all():
         return Estimate.undefined("needs instances of both labels"), None
-    value = auroc(one, positive) - auroc(other, positive)
-    units = pair.one.cluster_or_own[kept]
-    rng = np.random.default_rng([pair.one.seed, len(one)])
-    hits = 0
-    for _ in range(_SWAPS):
-        swapped = (rng.random(int(units.max()) + 1) < 0.5)[units]
-        moved = auroc(np.where(swapped, other, one), positive) - auroc(np.where(swapped, one, other), positive)
-        hits += abs(moved) >= abs(value) - 1e-12
-    return Estimate(value, None, None, len(one), "", "the swap test decides"), (hits + 1) / (_SWAPS + 1)
+    one, other = pair.one.mean_scores[kept], pair.other.mean_scores[kept]
+    p = swap_test(swap_values(one, other, positive), pair.one.clusters_of(kept), pair.one.seed)
+    return Estimate(auroc(one, positive) - auroc(other, positive), None, None, len(one), "", "no interval"), p
 
 
 def adjusted(found: Mapping[str, Sequence[Change]]) -> dict[str, tuple[Change, ...]]:

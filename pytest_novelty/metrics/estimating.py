@@ -16,6 +16,9 @@ from pytest_novelty.metrics.intervals import share_interval, signed_interval, un
 from pytest_novelty.metrics.resampling import BoolArray, FloatArray, Interval, Statistic, evaluate, unit_rows
 from pytest_novelty.metrics.view import Estimate, View
 
+SMALLEST_EXCESS = -0.5
+"""The least excess flip of one instance: two votes each, one for each label, on both sides."""
+
 
 def share(view: View, events: BoolArray, among: BoolArray, note: str = "") -> Estimate:
     """The share of ``events`` among the instances ``among``; exact (Clopper-Pearson)."""
@@ -36,7 +39,9 @@ def mean_in_unit(view: View, values: FloatArray, note: str = "") -> Computed:
     n = int(known.sum())
 
     def finish(core: Interval | None) -> Estimate:
-        interval = unit_interval(stat, cap=4 * n, resampler=pending.resampler, level=view.level, bootstrap=core)
+        interval = unit_interval(
+            stat, cap=4 * n, resampler=pending.resampler, level=view.level, bootstrap=core, values=values[known]
+        )
         estimate = _estimate(float(values[known].mean()), interval, n, note, float(values[known].std()))
         return replace(estimate, values=values)
 
@@ -52,6 +57,7 @@ def signed_mean(
     minimum: float = -1.0,
     maximum: float = 1.0,
     clip_at_zero: bool = False,
+    few_large: bool = False,
 ) -> Computed:
     """The mean of signed values in [minimum, maximum], nan where an instance has none."""
     known = np.isfinite(values)
@@ -66,6 +72,7 @@ def signed_mean(
             minimum=minimum,
             maximum=maximum,
             clip_at_zero=clip_at_zero,
+            few_large=few_large,
             resampler=pending.resampler,
             level=view.level,
             bootstrap=core,
@@ -75,6 +82,11 @@ def signed_mean(
 
     pending = _pending(view, stat, finish)
     return pending
+
+
+def excess_mean(view: View, values: FloatArray, note: str = "") -> Computed:
+    """The mean excess of instances, which is a square in expectation: its interval is clipped at 0, its value is not."""
+    return signed_mean(view, values, note, minimum=SMALLEST_EXCESS, clip_at_zero=True, few_large=True)
 
 
 def ratio_in_unit(

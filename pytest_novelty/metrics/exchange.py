@@ -62,7 +62,9 @@ class Null:
     def tail(self, observed: float) -> float:
         """Chance of at least so large an excess; with draws at least 1 / (DRAWS + 1)."""
         chance = float(self.chances[self.values >= observed - _TOLERANCE].sum())
-        return min(1.0, max(chance, LEAST)) if self.exact else (chance * DRAWS + 1) / (DRAWS + 1)
+        if not self.exact:
+            return (chance * DRAWS + 1) / (DRAWS + 1)
+        return min(1.0, max(round(chance, 12), LEAST))  # rounded, or 1/100 might miss a level of 1/100
 
     def critical(self, alpha: float) -> float:
         """The smallest excess whose tail is at most ``alpha``; just above the largest value if none is."""

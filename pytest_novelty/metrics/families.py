@@ -8,12 +8,13 @@ from typing import TypeAlias
 
 import numpy as np
 
-from pytest_novelty.metrics.catalogue import ROOT, SIGNED, Entry, Metric, PairMetric
+from pytest_novelty.metrics.catalogue import ROOT, SHARE, SIGNED, UNIT, Entry, Metric, PairMetric
 from pytest_novelty.metrics.deferred import Computed, settle, then
-from pytest_novelty.metrics.estimating import mean_in_unit, root, signed_mean
-from pytest_novelty.metrics.pairing import Pair
-from pytest_novelty.metrics.stability import SMALLEST_EXCESS
+from pytest_novelty.metrics.estimating import excess_mean, mean_in_unit, root, signed_mean
+from pytest_novelty.metrics.pairing import SAME_CALLS, Pair
 from pytest_novelty.metrics.view import Estimate, View
+
+_ENDS = {SHARE: (0.0, 1.0), UNIT: (0.0, 1.0), ROOT: (0.0, 1.0), SIGNED: (-1.0, 1.0)}
 
 MAX, MIN, MEAN = "max", "min", "mean"
 
@@ -24,7 +25,8 @@ Member: TypeAlias = View | Pair
 def over_variants(entry: Entry, members: Mapping[str, Member], over: str) -> Estimate:
     """``entry`` over ``members`` (by variant): its ``max``, ``min`` or ``mean``, with an interval.
 
-    Variants for which it is undefined are named in the note and left out; undefined if it is for all.
+    Variants for which it is undefined are named in the note and left out; undefined if it is for all. Unless one only repeats
+    the reference's calls, the interval is then open to the far side.
     """
     if not members:
         return Estimate.undefined("no variant was run")
@@ -39,7 +41,17 @@ def over_variants(entry: Entry, members: Mapping[str, Member], over: str) -> Est
         return Estimate.undefined(found[0].note)
     again = compute_all(entry, [members[name].at_level(strict) for name in known])
     estimate = extreme(known, dict(zip(known, again, strict=True)), over)
-    return replace(estimate, note=_joined(estimate.note, _undefined(members, known)))
+    estimate = replace(estimate, note=_joined(estimate.note, _undefined(members, known)))
+    untold = [one for one in found if one.value is None and not one.note.startswith(SAME_CALLS)]
+    return _open_ended(estimate, entry, over) if untold else estimate
+
+
+def _open_ended(estimate: Estimate, entry: Entry, over: str) -> Estimate:
+    """Of a variant that gave no estimate (no valid votes, say) anything may be true: no gate may pass for want of it."""
+    ends = _ENDS.get(entry.kind)
+    if over == MAX:
+        return replace(estimate, high=None if ends is None else ends[1])
+    return replace(estimate, low=None if ends is None else ends[0])
 
 
 def extreme(usual: Mapping[str, Estimate], strict: Mapping[str, Estimate], over: str) -> Estimate:
@@ -82,10 +94,10 @@ def _mean(entry: Entry, members: Mapping[str, Member]) -> Estimate:
     note = _joined("" if len(known) == 1 else f"over {len(known)} variants", _undefined(members, known))
     view = _view(next(iter(narrowed.values())))
     computed: Computed
-    if entry.kind in (SIGNED, ROOT):
-        is_excess = entry.kind == ROOT or entry.name.startswith("excess")
-        computed = signed_mean(view, means, note, minimum=SMALLEST_EXCESS if is_excess else -1, clip_at_zero=is_excess)
-        computed = then(computed, root) if entry.kind == ROOT else computed
+    if entry.kind == ROOT:
+        computed = then(excess_mean(view, means, note), root)
+    elif entry.kind == SIGNED:
+        computed = excess_mean(view, means, note) if entry.name.startswith("excess") else signed_mean(view, means, note)
     else:
         computed = mean_in_unit(view, means, note)
     return settle([computed])[0]

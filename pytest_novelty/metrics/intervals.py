@@ -46,6 +46,7 @@ __all__ = [
     "wilson",
 ]
 
+_FEW_LARGE = 5  # instances above half of the maximum below which the same holds of an excess
 _FEW = 10  # instances off the modal value below which a bootstrap of a signed metric is not trusted
 
 
@@ -112,7 +113,7 @@ def few_cluster_factor(clusters: int, level: float) -> float:
     return (_z(level) / t_quantile(clusters - 1, 0.5 + level / 2)) ** 2
 
 
-def _effective_share(values: FloatArray, clusters: npt.ArrayLike | None, level: float) -> float | None:
+def effective_share(values: FloatArray, clusters: npt.ArrayLike | None, level: float) -> float | None:
     """Effective n of a mean of per-instance values, its variance from clusters; None with one cluster.
 
     Where all values are equal a cluster counts once. (Counting every instance, 20 clusters of 5 with equal outcomes
@@ -138,7 +139,7 @@ def share_interval(events: BoolArray, clusters: npt.ArrayLike | None = None, lev
     values = np.asarray(events, dtype=np.float64)
     if not len(values):
         return None
-    n_eff = _effective_share(values, clusters, level)
+    n_eff = effective_share(values, clusters, level)
     return None if n_eff is None else clopper_pearson(float(values.mean()) * n_eff, n_eff, level)
 
 
@@ -150,7 +151,7 @@ def paired_share_interval(
     n = len(ahead)
     if not n:
         return None
-    n_eff = _effective_share(ahead.astype(np.float64) - behind, clusters, level)
+    n_eff = effective_share(ahead.astype(np.float64) - behind, clusters, level)
     if n_eff is None:
         return None
     b, c = int((ahead & ~behind).sum()), int((behind & ~ahead).sum())
@@ -165,11 +166,15 @@ def unit_interval(
     resampler: Resampler | None = None,
     level: float = 0.95,
     bootstrap: Interval | None = None,
+    values: FloatArray | None = None,
 ) -> Interval | None:
     """The wider side of BCa and Wilson for a metric in [0, 1] that is no share of instances.
 
     `denominators`: instances with a non-empty denominator (default: all); `cap`: the largest effective n
     (default `denominators`; F1s and means pass 4 n); `bootstrap`: the result of `bca_all`, when at hand.
+    `values`: what the metric is the mean of, (instances,), if it is a mean: with few clusters that stand out the
+    interval is widened by an exact bound on their share (40 clusters of 5, a rate of .02, correlation .3: covered
+    in 86 % without, in 98 % with it).
     """
     rows = unit_rows(stat)
     denominators = len(stat.rows) if denominators is None else denominators
@@ -181,7 +186,25 @@ def unit_interval(
     left_out = evaluate(stat, rows.sum(axis=0) - rows)
     core = bootstrap or bca(stat, resampler or Resampler(len(rows)), level)
     clusters = None if stat.clusters is None else len(rows)
-    return wider_side(core, theta, left_out, float(denominators), cap, clusters, level)
+    found = wider_side(core, theta, left_out, float(denominators), cap, clusters, level)
+    if found is None or values is None or stat.clusters is None:
+        return found
+    index, count = cluster_index(stat.clusters)
+    means = np.bincount(index, weights=values, minlength=count) / np.bincount(index, minlength=count)
+    low, high = 1 - _few_clusters(1 - means, level), _few_clusters(means, level)
+    if low >= found.low and high <= found.high:
+        return found
+    return Interval(max(0.0, min(found.low, low)), min(1.0, max(found.high, high)), f"{found.method}, widened")
+
+
+def _few_clusters(means: FloatArray, level: float) -> float:
+    """Mean of the clusters up to 1/2 + (upper bound of the share of the others) x (their mean, at least 1/2, less that)."""
+    large = means > 0.5
+    upper = clopper_pearson(float(large.sum()), len(means), level)
+    if large.sum() >= _FEW_LARGE or upper is None or large.all():
+        return -math.inf
+    others, size = float(means[~large].mean()), float(means[large].mean()) if large.any() else 0.5
+    return others + upper.high * (size - others)
 
 
 def wider_side(
@@ -214,6 +237,7 @@ def signed_interval(
     minimum: float = -1.0,
     maximum: float = 1.0,
     clip_at_zero: bool = False,
+    few_large: bool = False,
     resampler: Resampler | None = None,
     level: float = 0.95,
     bootstrap: Interval | None = None,
@@ -221,7 +245,10 @@ def signed_interval(
     """BCa for a signed metric; widened where fewer than 10 instances (clusters) are off the modal value.
 
     `values`: the metric of each instance, (instances,), nan where undefined; `minimum` and `maximum`: the
-    bounds of one. `clip_at_zero` clips the interval of an excess, never the estimate.
+    bounds of one. `clip_at_zero` clips the interval of an excess, never the estimate. `few_large` widens it upwards where
+    fewer than 5 instances (clusters) are above half of the maximum, however noisy the others: few turned ones are
+    more than a bootstrap of them can bear (n = 40 of Beta(.3, .3) votes, 3 % turned: BCa covers 84 % and a gate
+    there passes falsely in 13 %; with this, 97 and 0).
     """
     rows = unit_rows(stat)
     theta = float(evaluate(stat, rows.sum(axis=0))) if len(rows) else math.nan
@@ -240,9 +267,22 @@ def signed_interval(
             low = min(low, mode - down.high * max(0.0, mode - minimum))
             high = max(high, mode + up.high * max(0.0, maximum - mode))
             method = f"{core.method}, widened"
+    if few_large and (bound := _few_large(values[known], index[known], maximum, level)) > high:
+        high, method = bound, f"{core.method}, widened"
     if clip_at_zero:
         low, high = max(0.0, low), max(0.0, high)
     return Interval(low, high, method)
+
+
+def _few_large(values: FloatArray, index: IntArray, maximum: float, level: float) -> float:
+    """Mean of the others + (upper bound of the share of large ones) x (maximum - that mean); -inf where they are not few."""
+    large = values > maximum / 2
+    units, above = len(np.unique(index)), len(np.unique(index[large]))
+    upper = clopper_pearson(above, units, level)
+    if above >= _FEW_LARGE or upper is None or large.all():
+        return -math.inf
+    others = float(values[~large].mean())
+    return others + upper.high * (maximum - others)
 
 
 def _off_mode(values: FloatArray, index: IntArray) -> list[tuple[float, int, int, int]]:

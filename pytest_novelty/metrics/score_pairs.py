@@ -26,8 +26,8 @@ from pytest_novelty.metrics.resampling import (
 from pytest_novelty.metrics.scoring import NO_SCORES_NOTE
 from pytest_novelty.metrics.view import Estimate, View
 
-_MAX_IDEAS = 2_000
-"""Above, the matrix of all pairs of ideas is too large to resample: the value stands without an interval."""
+_MAX_IDEAS = 1_000
+"""Above, resampling the matrix of all pairs of ideas takes many seconds: the value stands without an interval."""
 _SPLIT_HALVES = 200
 _TOP_SHARE = 10
 """The top tenth of the ideas is what a person would look at."""
@@ -111,14 +111,15 @@ def _churn(one: FloatArray, other: FloatArray, size: int) -> Weighted:
 
 def _chance_in_top(weights: FloatArray, scores: FloatArray, size: int) -> FloatArray:
     """(resamples, ideas) the chance that a copy of the idea is among the ``size`` best; equal scores share what is left."""
-    levels, place = np.unique(np.round(-scores, 9), return_inverse=True)
-    member = np.zeros((len(scores), len(levels)))
-    member[np.arange(len(scores)), place] = 1.0
-    held = weights @ member
+    _, starts, place = np.unique(np.sort(np.round(-scores, 9)), return_index=True, return_inverse=True)
+    order = np.argsort(np.round(-scores, 9), kind="stable")
+    held = np.add.reduceat(weights[:, order], starts, axis=1)
     before = np.cumsum(held, axis=1) - held
     with np.errstate(divide="ignore", invalid="ignore"):
         chance = np.clip(np.where(held > 0, (size - before) / held, 0.0), 0.0, 1.0)
-    return np.asarray(chance[:, place])
+    found = np.empty_like(weights)
+    found[:, order] = chance[:, place]
+    return found
 
 
 def _noise_churn(pair: Pair, kept: BoolArray, size: int) -> float | None:

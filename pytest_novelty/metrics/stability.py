@@ -5,12 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from pytest_novelty.metrics.deferred import Computed, deferrable
-from pytest_novelty.metrics.estimating import mean_in_unit, share, signed_mean
+from pytest_novelty.metrics.estimating import excess_mean, mean_in_unit, share, signed_mean
 from pytest_novelty.metrics.resampling import FloatArray, IntArray
 from pytest_novelty.metrics.view import Estimate, View
-
-SMALLEST_EXCESS = -0.5
-"""The least excess flip of one instance: two votes each, one for each label, on both sides."""
 
 
 def disagreement(counts: IntArray) -> FloatArray:
@@ -93,7 +90,7 @@ def excess_order_flip(view: View) -> Computed:
     if not np.isfinite(values).any():
         return Estimate.undefined("needs two valid votes in each order")
     note = _both_orders_note(view, view.counts.sum(axis=-1) >= 2)
-    return signed_mean(view, values, note, minimum=SMALLEST_EXCESS, clip_at_zero=True)
+    return excess_mean(view, values, note)
 
 
 def pull_of_order(view: View) -> FloatArray:

@@ -11,14 +11,14 @@ from collections.abc import Mapping
 import numpy as np
 
 from pytest_novelty.metrics.deferred import Computed, deferrable, then
-from pytest_novelty.metrics.estimating import mean_in_unit, root, share, signed_mean
+from pytest_novelty.metrics.estimating import excess_mean, mean_in_unit, root, share
 from pytest_novelty.metrics.exchange import Null, noise_flips, noise_flips_of_scores, null_of_excess
 from pytest_novelty.metrics.pairing import Pair
 from pytest_novelty.metrics.resampling import FloatArray
-from pytest_novelty.metrics.stability import SMALLEST_EXCESS, disagreement, mean_over_orders
 from pytest_novelty.metrics.view import LABEL_NAMES, Estimate
 
 NO_LABELS_NOTE = "needs a label from both sides"
+NO_VOTES_NOTE = "no vote for a label under the variant"
 TOO_FEW_VOTES_NOTE = "needs two valid votes of a request on both sides"
 
 
@@ -71,35 +71,17 @@ def excess_flip(pair: Pair) -> Computed:
         return Estimate.undefined(why)
     known = np.isfinite(pair.excess)
     if not known.any():
-        return Estimate.undefined(TOO_FEW_VOTES_NOTE)
+        silent = not pair.one.counts.any() and not any(pair.one.vote_scores)
+        return Estimate.undefined(NO_VOTES_NOTE if silent else TOO_FEW_VOTES_NOTE)
     left_out = int((~known).sum())
     note = f"{left_out} instances with fewer than two valid votes of a request left out" if left_out else ""
-    return signed_mean(pair.one, pair.excess, note, minimum=SMALLEST_EXCESS, clip_at_zero=True)
+    return excess_mean(pair.one, pair.excess, note)
 
 
 @deferrable
 def vote_shift(pair: Pair) -> Computed:
     """The root of the excess flip: by how much the variant moves a vote's probability (root mean square)."""
     return then(excess_flip.later(pair), root)
-
-
-def most_by_noise(pair: Pair, null_flips: Estimate) -> float | None:
-    """An upper bound of the share of verdicts that a side's own noise would change, also where the variant moved some.
-
-    Pooling takes votes that the variant turned for noise, so that the null flip rate is too large there. Two runs of one side
-    differ only if one of their votes does: at most (votes x orders) times the retest flip rate, the larger of the two sides'.
-    """
-    if null_flips.value is None:
-        return None
-    bounds = []
-    for side in (pair.one, pair.other):
-        retest = mean_over_orders(disagreement(side.counts))
-        votes = side.tallies.sum(axis=(1, 2))
-        known = np.isfinite(retest)
-        if not known.all():
-            return null_flips.value
-        bounds.append(min(1.0, float(np.mean(votes * retest))))
-    return min(null_flips.value, max(bounds))
 
 
 def null_of(pair: Pair) -> Null | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from pytest_novelty.gates import DEFAULT_STABILITY_GATE
 from pytest_novelty.judges.base import Judge
 from pytest_novelty.plan import Plan, SuitePlan
 from pytest_novelty.reports.text import plural, show_usd
@@ -33,6 +34,12 @@ def announce(plan: Plan, stored: Mapping[str, int], older: Mapping[str, int]) ->
         for judge, count in older.items()
     ]
     lines += [f"novelty: {judge} {reason}, {what} skipped" for judge, what, reason in _skipped(plan)]
+    lines += [
+        f"novelty: stability is gated by {DEFAULT_STABILITY_GATE}, as neither {planned.suite.name} nor an option gates it"
+        for planned in plan.suites.values()
+        if any(gate.text == DEFAULT_STABILITY_GATE for gate in planned.gates)
+        and DEFAULT_STABILITY_GATE not in (*planned.suite.gates, *settings.gates)
+    ]
     lines += [f"novelty: no outcome can pass a gate: {text}" for text in plan.announcements()]
     return lines
 
@@ -56,7 +63,10 @@ def _suite_line(plan: Plan, planned: SuitePlan, stored: int) -> str:
         for _, variant in pairs
     )
     size = plural(len(planned.instances), "instance")
-    if planned.sampled:
+    if planned.looks:
+        looks = ", ".join(map(str, planned.looks))
+        size = f"{looks} instances in {plural(len(planned.looks), 'look')}, until all gates are decided"
+    elif planned.sampled:
         size += f" (a sample of {len(suite.instances)})"
     if suite.blocklist:
         size += f" ({len(suite.blocklist)} more are on its blocklist)"

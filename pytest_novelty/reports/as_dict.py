@@ -10,9 +10,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_novelty.errors import SettingsError
+from pytest_novelty.looks import SampleRange
 from pytest_novelty.metrics.view import Estimate
 
 if TYPE_CHECKING:
+    from pytest_novelty.claiming import Claim
     from pytest_novelty.measuring import VariantResult
     from pytest_novelty.metrics.comparison import Comparison
     from pytest_novelty.results import Report
@@ -35,7 +37,7 @@ def report_to_dict(report: Report) -> dict[str, Any]:
                 "inconclusive": settings.inconclusive,
                 "failures": settings.failures,
                 "strict": settings.strict,
-                "sample": settings.sample,
+                "sample": str(settings.sample) if isinstance(settings.sample, SampleRange) else settings.sample,
                 "threshold": settings.threshold,
                 "reference": settings.reference,
                 "budget_usd": settings.budget_usd,
@@ -62,6 +64,9 @@ def report_to_dict(report: Report) -> dict[str, Any]:
                     "variants": [variant.name for variant in planned.variants],
                     "instances": len(planned.suite.instances),
                     "planned": len(planned.instances),
+                    "looks": list(planned.looks),
+                    "look": planned.look,
+                    "level": planned.level,
                     "blocklist": dict(planned.suite.blocklist),
                 }
                 for planned in plan.suites.values()
@@ -85,6 +90,7 @@ def report_to_dict(report: Report) -> dict[str, Any]:
             for row in report.metrics
         ],
         "variants": [_variant(item) for item in report.variants],
+        "claims": [_claim(item) for item in report.claims],
         "comparisons": [_comparison(item) for item in report.comparisons],
         "gates": [
             {
@@ -153,6 +159,7 @@ def _variant(item: VariantResult) -> dict[str, Any]:
         "order_p_holm": item.order_p_holm,
         "together_p_holm": item.together_p,
         "detectable_vote_shift": item.seen,
+        "own_noise_flip_rate": item.noise,
         "transitions": {before: dict(row) for before, row in item.transitions.items()},
         "changes": [
             {
@@ -164,6 +171,29 @@ def _variant(item: VariantResult) -> dict[str, Any]:
             }
             for change in item.changes
         ],
+    }
+
+
+def _claim(item: Claim) -> dict[str, Any]:
+    return {
+        "judge": item.judge,
+        "suite": item.suite,
+        "contrast": asdict(item.contrast),
+        "measure": item.measure,
+        "variants": [
+            {
+                "variant": held.variant,
+                **_estimate(held.estimate),
+                "p": held.p,
+                "p_holm": held.p_holm,
+                "starred": held.starred,
+            }
+            for held in item.held
+        ],
+        "least_favourable": item.least_favourable,
+        "sign_holds": item.signs,
+        "star_holds": item.stars,
+        "sentence": item.sentence,
     }
 
 

@@ -22,7 +22,7 @@ from pytest_novelty.reports.text import (
     show_usd,
     show_value,
 )
-from pytest_novelty.reports.variants import variant_lines
+from pytest_novelty.reports.variants import claim_lines, variant_lines
 
 if TYPE_CHECKING:
     from pytest_novelty.results import Report
@@ -57,8 +57,9 @@ def render(report: Report, *, width: int = 100, colour: bool = False) -> str:
                 if variant.name in ran and (variant.name == REFERENCE or REFERENCE not in ran):
                     console.print()
                     console.print(_table(report, planned, judge.name, variant.name, width, colour))
-            for printable in variant_lines(report, planned, judge.name, colour):
-                console.print(printable)
+            for lines in (variant_lines, claim_lines):
+                for printable in lines(report, planned, judge.name, width, colour):
+                    console.print(printable)
     for printable in (*_comparisons(report, colour), *_verdicts(report), *_worst(report), *_closing(report)):
         console.print(printable)
     return stream.getvalue().rstrip("\n")

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 from pytest_novelty.attribution import LEVEL
+from pytest_novelty.claiming import show_difference
 from pytest_novelty.metrics.view import Estimate
 from pytest_novelty.model import REFERENCE
 from pytest_novelty.plan import SuitePlan
@@ -19,8 +20,8 @@ if TYPE_CHECKING:
 _COLUMNS: Final = {
     "pairwise": (
         ("right", "strict_accuracy", True),
-        ("verdicts change", "flip_rate", True),
-        ("noise", "null_flip_rate", False),
+        ("flips", "flip_rate", True),
+        ("null flips", "null_flip_rate", False),
         ("vote shift", "vote_shift", True),
         ("to first", "position_bias", False),
         ("ties", "tie_rate", False),
@@ -29,8 +30,8 @@ _COLUMNS: Final = {
         ("right", "accuracy", True),
         ("mean F1", "macro_f1", False),
         ("AUROC", "auroc", False),
-        ("verdicts change", "flip_rate", True),
-        ("noise", "null_flip_rate", False),
+        ("flips", "flip_rate", True),
+        ("null flips", "null_flip_rate", False),
         ("vote shift", "vote_shift", True),
         ("score shift", "score_shift", True),
         ("ranks turn", "rank_flip", False),
@@ -38,25 +39,30 @@ _COLUMNS: Final = {
     ),
 }
 """(heading, metric, with its interval); columns in which nothing is defined are left out."""
+_WIDE: Final = 100
+_ONLY_WIDE: Final = ("macro_f1", "null_flip_rate", "rank_flip")
+"""What a narrower terminal has no room for."""
 
 
-def variant_lines(report: Report, planned: SuitePlan, judge: str, colour: bool) -> Iterator[Any]:
+def variant_lines(report: Report, planned: SuitePlan, judge: str, width: int, colour: bool) -> Iterator[Any]:
     """The table, a sentence a variant, the gates that rest on variants, and the variants that were skipped."""
     found = [item for item in report.variants if (item.judge, item.suite) == (judge, planned.suite.name)]
-    skipped = [
-        (variant, reason)
-        for (name, suite, variant), reason in sorted(report.plan.skipped.items())
-        if (name, suite) == (judge, planned.suite.name) and variant
-    ]
+    skipped: dict[str, list[str]] = {}
+    for (name, suite, variant), reason in sorted(report.plan.skipped.items()):
+        if (name, suite) == (judge, planned.suite.name) and variant:
+            skipped.setdefault(reason, []).append(variant)
     if not found and not skipped:
         return
     yield ""
     if found:
-        yield _table(report, planned, judge, found, colour)
+        yield _table(report, planned, judge, found, width, colour)
     for item in found:
-        yield styled(f"  {item.variant}: {clean(item.sentence, 300)}.")
-    for variant, reason in skipped:
-        yield styled(f"  {variant}: skipped, {judge} {reason}; it counts for nothing.", "dim")
+        yield styled(f"  {item.variant} ({', '.join(item.changed)}): {clean(item.sentence, 300)}.")
+        if item.moves and (turned := _turned(item)):
+            yield styled(f"    verdicts: {turned}", "dim")
+    for reason, names in skipped.items():
+        counts = "it counts" if len(names) == 1 else "they count"
+        yield styled(f"  {', '.join(names)}: skipped, {judge} {reason}; {counts} for nothing.", "dim")
     gates = [
         gate
         for gate in report.gates
@@ -74,11 +80,39 @@ def variant_lines(report: Report, planned: SuitePlan, judge: str, colour: bool) 
         yield table
 
 
+def _turned(item: VariantResult) -> str:
+    """The transitions that occur, the most frequent first."""
+    moves = [
+        (count, f"{count} {before} to {after}")
+        for before, row in item.transitions.items()
+        for after, count in row.items()
+        if before != after and count
+    ]
+    return ", ".join(text for _, text in sorted(moves, key=lambda pair: -pair[0]))
+
+
+def claim_lines(report: Report, planned: SuitePlan, judge: str, width: int, colour: bool) -> Iterator[Any]:
+    """What the suite's contrast comes to under every variant."""
+    for claim in report.claims:
+        if (claim.judge, claim.suite) != (judge, planned.suite.name):
+            continue
+        contrast = claim.contrast
+        yield ""
+        title = f"{judge} on {claim.suite}: {contrast.field} {contrast.ours} less {contrast.base}, {claim.measure}"
+        columns: list[tuple[str, Justify]] = [("variant", "left"), ("difference", "left"), ("p (Holm)", "right")]
+        table = new_table(title, [*columns, ("n", "right")], colour)
+        for held in claim.held:
+            p = "" if held.p_holm is None else f"{held.p_holm:.2g}"
+            table.add_row(styled(held.variant), styled(show_difference(claim.measure, held)), p, str(held.estimate.n))
+        yield table
+        yield styled(f"  {clean(claim.sentence, 400)}.")
+
+
 def _where(variant: str) -> str:
     return variant if variant.startswith("[") else f"[{variant}]"
 
 
-def _table(report: Report, planned: SuitePlan, judge: str, found: list[VariantResult], colour: bool) -> Any:
+def _table(report: Report, planned: SuitePlan, judge: str, found: list[VariantResult], width: int, colour: bool) -> Any:
     suite = planned.suite
     values: dict[str, dict[str, Estimate]] = {}
     for row in report.metrics:
@@ -89,11 +123,12 @@ def _table(report: Report, planned: SuitePlan, judge: str, found: list[VariantRe
     columns = [
         column
         for column in _COLUMNS[suite.protocol]
-        if any(_is_defined(values.get(name, {}).get(column[1])) for name in names)
+        if (width >= _WIDE or column[1] not in _ONLY_WIDE)
+        and any(_is_defined(values.get(name, {}).get(column[1])) for name in names)
     ]
     headings: list[tuple[str, Justify]] = [("variant", "left")]
     headings += [(heading, "left" if wide else "right") for heading, _, wide in columns]
-    title = f"{judge} on {suite.name}: variants against the reference (* Holm-adjusted p <= .05)"
+    title = f"{judge} on {suite.name}, variants (* Holm-adjusted p <= .05)"
     table = new_table(title, [*headings, ("n", "right")], colour)
     starred = {item.variant: _stars(item) for item in found}
     for name in names:

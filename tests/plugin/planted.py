@@ -94,6 +94,58 @@ def second(request: Any) -> dict[str, Any]:
     return {"winner": "B"}
 
 
+# --- variants -----------------------------------------------------------------------------------------------
+
+
+def _turns(request: Any, share: float) -> bool:
+    """A fixed share of the instances, the same in every vote and order."""
+    return random.Random(f"turned {request.instance_id}").random() < share
+
+
+def moved_by_wording(request: Any) -> dict[str, Any]:
+    """Nine of ten votes are right; under any other prompt than the reference a third of the instances turns."""
+    turned = request.messages != [] and "reviewers" in str(request.messages) and _turns(request, 1 / 3)
+    return _answer(request, (_coin(request).random() < 0.9) != turned)
+
+
+def moved_by_rendering(request: Any) -> dict[str, Any]:
+    """Without noise; a rendering other than the text turns a third of the instances."""
+    return _answer(request, not (request.variant == "plan" and _turns(request, 1 / 3)))
+
+
+def inverted(request: Any) -> dict[str, Any]:
+    """Without noise; a variant turns one instance in ten."""
+    return _answer(request, not (request.variant != "reference" and _turns(request, 0.1)))
+
+
+def first_under_a_variant(request: Any) -> dict[str, Any]:
+    return _answer(request, True) if request.variant == "reference" else {"winner": "A"}
+
+
+@declares(score_range=(0, 10))
+def drifts(request: Any) -> dict[str, Any]:
+    """A point more under a variant."""
+    base = 2 + 4 * is_novel(request.idea) + 2 * random.Random(request.instance_id).random()
+    return {"score": base + _coin(request).random() + (request.variant != "reference")}
+
+
+def turns_under_a_variant(request: Any) -> dict[str, Any]:
+    """Without noise; a variant turns every instance."""
+    return _answer(request, request.variant == "reference")
+
+
+@declares(score_range=(0, 10))
+def steady_scores(request: Any) -> dict[str, Any]:
+    return {"score": 10 * random.Random(request.instance_id).random()}
+
+
+@declares(score_range=(0, 10))
+def turns_scores(request: Any) -> dict[str, Any]:
+    """A variant ranks the other way round."""
+    score = 10 * random.Random(request.instance_id).random()
+    return {"score": score if request.variant == "reference" else 10 - score}
+
+
 # --- no verdicts --------------------------------------------------------------------------------------------
 
 

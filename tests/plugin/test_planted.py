@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -9,7 +10,7 @@ from typing import Any
 import pytest
 
 from pytest_novelty import evaluate
-from pytest_novelty.metrics.catalogue import CATALOGUE
+from pytest_novelty.metrics.catalogue import METRICS
 from pytest_novelty.results import Report
 
 from . import planted
@@ -125,6 +126,9 @@ def suites(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("planted")
     write_suite(folder, "pointwise", _N, "pointwise", votes=_VOTES)
     write_suite(folder, "pairwise", _N, "pairwise", votes=_VOTES)
+    efforts = {"low": {"effort": "low"}, "high": {"effort": "high"}}
+    for protocol in ("pointwise", "pairwise"):
+        write_suite(folder, f"{protocol}-variants", _N, protocol, votes=_VOTES, variants=efforts)
     return folder
 
 
@@ -173,10 +177,52 @@ def test_gate(gate: str, protocol: str, judge: _Judge, wanted: str) -> None:
         assert all("is undefined: " in row.message for row in decided)
 
 
+# What compares variants with the reference: gate, protocol, judges that must pass and that must fail it.
+_OVER_VARIANTS: list[tuple[str, str, list[_Judge], list[_Judge]]] = [
+    ("flip_rate<=0.2", "pairwise", [planted.oracle, planted.first], [planted.coin, planted.first_under_a_variant]),
+    ("max_flip_rate<=0.2", "pairwise", [planted.oracle], [planted.coin]),
+    ("mean_flip_rate<=0.2", "pairwise", [planted.oracle], [planted.first_under_a_variant]),
+    ("reversal_rate<=0.1", "pairwise", [planted.oracle, planted.first_under_a_variant], [planted.coin]),
+    ("null_flip_rate<=0.2", "pairwise", [planted.oracle], [planted.coin]),
+    ("excess_flip<=0.25", "pairwise", [planted.oracle, planted.coin, planted.first], [planted.first_under_a_variant]),
+    ("vote_shift<=0.5", "pairwise", [planted.oracle, planted.coin, planted.second], [planted.first_under_a_variant]),
+    ("flip_rate<=0.2", "pointwise", [planted.anti_oracle], [planted.coin]),
+    ("vote_shift<=0.35", "pointwise", [planted.anti_oracle], [planted.turns_under_a_variant]),
+    ("abs(score_shift[low])<=0.5", "pointwise", [planted.good_scores], [planted.drifts]),
+    ("score_rms_shift<=0.5", "pointwise", [planted.good_scores], [planted.drifts]),
+    ("rank_flip<=0.45", "pointwise", [planted.good_scores], [planted.turns_scores]),
+    ("topk_churn<=0.7", "pointwise", [planted.steady_scores], [planted.turns_scores]),
+]
+
+
+@pytest.mark.parametrize(
+    ("gate", "protocol", "judge", "wanted"),
+    [
+        pytest.param(gate, protocol, judge, wanted, id=f"{gate}-{protocol}-{judge.__name__}-{wanted}")
+        for gate, protocol, good, bad in _OVER_VARIANTS
+        for judge, wanted in [*((one, "pass") for one in good), *((one, "fail") for one in bad)]
+    ],
+)
+def test_gate_over_variants(gate: str, protocol: str, judge: _Judge, wanted: str) -> None:
+    (decided,) = [row for row in _over_variants(judge, protocol).gates if row.gate.text == gate]
+    assert decided.decision == wanted, decided.message
+
+
+def _over_variants(judge: _Judge, protocol: str) -> Report:
+    """All gates of the protocol at once, under two efforts."""
+    name = judge.__name__
+    if (name, f"{protocol} variants") not in _REPORTS:
+        gates = [gate for gate, of, *_ in _OVER_VARIANTS if of == protocol]
+        report = evaluate(judge, f"{protocol}-variants", variants=["all"], gates=gates)
+        _REPORTS[name, f"{protocol} variants"] = report
+    return _REPORTS[name, f"{protocol} variants"]
+
+
 def test_every_metric_has_its_judges() -> None:
-    assert {
-        gate.partition(">")[0].partition("<")[0].removeprefix("abs(").removesuffix(")") for gate, *_ in _GATES
-    } == set(CATALOGUE)
+    named = {
+        re.split("[<>[]", gate.removeprefix("abs("))[0].removesuffix(")") for gate, *_ in (*_GATES, *_OVER_VARIANTS)
+    }
+    assert named == set(METRICS)
 
 
 # --- what each is like --------------------------------------------------------------------------------------

@@ -14,7 +14,7 @@ PACKAGE = Path(pytest_novelty.__file__).parent
 
 LAYERS = [
     ["errors", "model", "digests", "data", "masking"],
-    ["validation", "strict_yaml", "jsonl", "parsing", "settings"],
+    ["validation", "strict_yaml", "jsonl", "parsing", "looks", "settings"],
     ["protocols"],
     ["metrics.catalogue", "metrics.distributions", "metrics.resampling", "metrics.intervals", "metrics.auroc"],
     ["metrics.permutation", "metrics.planning", "gates", "deciding", "feasibility"],
@@ -22,8 +22,9 @@ LAYERS = [
     ["designs", "own_ideas", "new_suite", "prompt_views"],
     ["calls", "applicability", "outcomes", "recording", "store", "cassette", "budget"],
     ["lanes", "tickets", "sync_runner", "async_runner", "engine", "plan", "metrics"],
-    ["derivation", "runner", "baseline", "findings", "headline", "attribution", "measuring", "enforcing"],
+    ["derivation", "runner", "baseline", "findings", "headline", "attribution", "measuring", "enforcing", "claiming"],
     ["reports", "results", "dryrun"],
+    ["stopping"],
     ["evaluation", "cli"],
     ["hookspecs", "_pytest", "conformance", "plugin"],
 ]

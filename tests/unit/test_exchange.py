@@ -7,7 +7,7 @@ from math import comb, sqrt
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pytest_novelty.metrics import exchange
@@ -64,6 +64,7 @@ def test_splits_are_hypergeometric() -> None:
     }
 
 
+@settings(deadline=None)
 @given(st.lists(st.integers(0, 4), min_size=1, max_size=4), st.data())
 def test_splits_are_a_distribution(pooled: list[int], data: st.DataObject) -> None:
     size = data.draw(st.integers(0, sum(pooled)))
@@ -190,6 +191,7 @@ def outcome(ballot: str, protocol: str = "pairwise") -> str | None:
     return PROTOCOLS[protocol].aggregate(votes, ["x", "y"] if protocol == "pairwise" else ["x"], orders)
 
 
+@settings(deadline=None)
 @given(
     st.lists(st.sampled_from("xyta-"), min_size=1, max_size=5),
     st.lists(st.sampled_from("xyta-"), min_size=1, max_size=5),

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from pytest_novelty.findings import find_degenerate, find_looked_up, find_models, find_unanswered
+from pytest_novelty.findings import find_degenerate, find_few_clusters, find_looked_up, find_models, find_unanswered
 from pytest_novelty.judges.base import Traits
 from pytest_novelty.metrics.view import View
 from pytest_novelty.model import ERROR, NOT_NOVEL, NOVEL, OK, TIE, Vote
@@ -205,3 +205,17 @@ def test_two_served_models(served: list[tuple[str, tuple[str, ...]]], found: lis
         for k, (judge, models) in enumerate(served)
     ]
     assert find_models(results) == found
+
+
+# --- few clusters -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("count", "told"), [(19, True), (20, False)])
+def test_few_clusters_are_told(count: int, told: bool, make_view: Callable[..., View]) -> None:
+    letters = "abcdefghijklmnopqrstuvwxyz"[:count]
+    views = {
+        ("made", variant, "judge"): make_view(["xx xx"] * count, clusters=letters) for variant in ("reference", "P1")
+    }
+    found = find_few_clusters(views)
+    assert found == (["made has 19 clusters: with fewer than 20 intervals are wide, and rough"] if told else [])
+    assert find_few_clusters({("made", "reference", "judge"): make_view(["xx xx"])}) == []

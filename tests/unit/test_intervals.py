@@ -388,3 +388,55 @@ def test_coverage_of_a_paired_difference() -> None:
             mass += weight
     assert mass > 0.999
     assert hits >= 0.93
+
+
+def test_few_large_values_among_noise_bound_an_excess() -> None:
+    """One turned instance of 40 among noise: at most what one of 40 turned ones would allow, not what a bootstrap of one does."""
+    values = np.concatenate([[1.0], np.tile([-1 / 9, 1 / 9, 0.0], 13)])
+    stat = Statistic(np.column_stack([values, np.ones(40)]), lambda sums: sums[..., 0] / sums[..., 1])
+    plain = signed_interval(stat, values, minimum=-0.5, clip_at_zero=True)
+    bounded = signed_interval(stat, values, minimum=-0.5, clip_at_zero=True, few_large=True)
+    upper, mean = clopper_pearson(1, 40), values[1:].mean()
+    assert plain is not None
+    assert bounded is not None
+    assert upper is not None
+    assert bounded.low == plain.low
+    assert bounded.high == pytest.approx(mean + upper.high * (1 - mean))
+    assert bounded.high > plain.high
+    assert bounded.method == "BCa, widened"
+    values[:5] = 1.0
+    many = Statistic(np.column_stack([values, np.ones(40)]), lambda sums: sums[..., 0] / sums[..., 1])
+    assert signed_interval(many, values, minimum=-0.5, few_large=True) == signed_interval(many, values, minimum=-0.5)
+
+
+def test_few_large_values_are_counted_in_clusters() -> None:
+    values = np.tile([1.0, 0.2, -0.1, 0.1], 10)
+    clusters = np.repeat(np.arange(4), 10)
+    stat = Statistic(
+        np.column_stack([values, np.ones(40)]), lambda sums: sums[..., 0] / sums[..., 1], clusters.astype(np.int64)
+    )
+    bounded = signed_interval(stat, values, minimum=-0.5, few_large=True)
+    upper = clopper_pearson(4, 4)
+    assert bounded is not None
+    assert upper is not None
+    assert bounded.high == pytest.approx(upper.high)  # every cluster has one
+
+
+def test_few_clusters_that_stand_out_widen_a_mean() -> None:
+    """One of forty clusters stands out a little: at most what one of forty may be; and the mirror image."""
+    values = np.repeat([0.6] + [0.1, 0.05] * 10 + [0.0] * 19, 5)
+    clusters = np.repeat(np.arange(40), 5)
+    for turned in (values, 1 - values):
+        rows = np.column_stack([turned, np.ones(200)])
+        stat = Statistic(rows, lambda sums: sums[..., 0] / sums[..., 1], clusters.astype(np.int64))
+        plain, widened = unit_interval(stat, cap=800), unit_interval(stat, cap=800, values=turned)
+        upper = clopper_pearson(1, 40)
+        assert plain is not None
+        assert widened is not None
+        assert upper is not None
+        bound = widened.high if turned is values else 1 - widened.low
+        others = float(values[5:].mean())
+        assert bound == pytest.approx(others + upper.high * (0.6 - others))
+        assert widened.high - widened.low > plain.high - plain.low
+        alone = Statistic(rows, stat.estimate)
+        assert unit_interval(alone, cap=800, values=turned) == unit_interval(alone, cap=800)

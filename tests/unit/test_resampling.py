@@ -207,3 +207,35 @@ def test_bca_is_finite_ordered_and_moves_with_the_data(values: list[int]) -> Non
     low, high = bounds(bca(total(data), resampler))
     assert min(values) - 1e-9 <= low <= high <= max(values) + 1e-9
     assert bounds(bca(total(data + 2), resampler)) == pytest.approx((low + 2, high + 2), abs=1e-9)
+
+
+@pytest.mark.parametrize("scale", [1, 2, 3, 6, 18, 36, 7])
+def test_fractions_are_summed_exactly(scale: int) -> None:
+    """Columns that a scale makes whole are summed as whole numbers, others as they are; both agree with the counts."""
+    rng = np.random.default_rng(scale)
+    rows = np.column_stack([rng.integers(-5, 6, 40) / scale, rng.random(40), np.ones(40)])
+    resampler = Resampler(40, 500)
+    sums = resampler.sums(rows)
+    found = np.empty((500, 3))
+
+    def add(start: int, counts: np.ndarray) -> None:
+        found[start : start + len(counts)] = counts.astype(float) @ rows
+
+    resampler.for_each_block(add)
+    assert sums == pytest.approx(found, abs=1e-9)
+
+
+def test_equal_columns_are_summed_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[int] = []
+    before = Resampler.sums
+    monkeypatch.setattr(Resampler, "sums", lambda self, rows: (seen.append(rows.shape[1]), before(self, rows))[1])
+    rng = np.random.default_rng(0)
+    several = [
+        Statistic(np.column_stack([rng.random(30), np.ones(30)]), lambda sums: sums[..., 0] / sums[..., 1])
+        for _ in range(5)
+    ]
+    found = bca_all(several, Resampler(30), [0.95] * 4 + [0.99])
+    assert seen == [6]
+    alone = bca(several[4], Resampler(30), 0.99)
+    assert bounds(found[4]) == pytest.approx(bounds(alone), abs=1e-12)
+    assert bounds(found[0]) == pytest.approx(bounds(bca(several[0], Resampler(30))), abs=1e-12)

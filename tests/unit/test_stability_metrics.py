@@ -12,8 +12,8 @@ import pytest
 
 from pytest_novelty.judges.base import Traits
 from pytest_novelty.metrics.classification import accuracy, soft_accuracy, tie_rate
+from pytest_novelty.metrics.estimating import SMALLEST_EXCESS
 from pytest_novelty.metrics.stability import (
-    SMALLEST_EXCESS,
     disagreement,
     excess,
     excess_order_flip,

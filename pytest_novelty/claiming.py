@@ -1,0 +1,104 @@
+"""A user's claim about two systems, held under every variant: ``contrast: system=ours/base`` of a suite."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from pytest_novelty.measuring import Key
+from pytest_novelty.metrics.claims import MEAN_SCORE, Difference, differences, least_favourable
+from pytest_novelty.metrics.permutation import holm
+from pytest_novelty.metrics.view import Estimate, View
+from pytest_novelty.model import REFERENCE, Contrast
+from pytest_novelty.plan import SuitePlan
+
+_LEVEL = 0.05
+
+
+@dataclass(frozen=True)
+class Held:
+    """The difference under one variant. ``p_holm``: adjusted over the variants (the reference among them)."""
+
+    variant: str
+    estimate: Estimate
+    p: float | None
+    p_holm: float | None
+
+    @property
+    def starred(self) -> bool:
+        return self.p_holm is not None and self.p_holm <= _LEVEL
+
+
+@dataclass(frozen=True)
+class Claim:
+    """Ours less base, by one judge and one measure, under the reference and every variant that ran."""
+
+    judge: str
+    suite: str
+    contrast: Contrast
+    measure: str
+    held: tuple[Held, ...]
+    least_favourable: str
+    sentence: str
+
+    @property
+    def signs(self) -> int:
+        """Variants under which the difference has the reference's sign."""
+        first = self.held[0].estimate.value or 0.0
+        return sum((item.estimate.value or 0.0) * first > 0 for item in self.held)
+
+    @property
+    def stars(self) -> int:
+        return sum(item.starred for item in self.held)
+
+
+def find_claims(planned: SuitePlan, views: Mapping[Key, View], judges: Sequence[str]) -> list[Claim]:
+    """The suite's claim by every judge that ran under the reference; none if the suite makes none."""
+    contrast = planned.suite.contrast
+    if contrast is None:
+        return []
+    found = []
+    for judge in judges:
+        names = [variant.name for variant in planned.variants if (variant.name, judge) in views]
+        if REFERENCE not in names:
+            continue
+        names = [REFERENCE, *(name for name in names if name != REFERENCE)]
+        of_measure: dict[str, list[tuple[str, Difference]]] = {}
+        for name in names:
+            for difference in differences(views[name, judge], contrast):
+                of_measure.setdefault(difference.measure, []).append((name, difference))
+        for measure, rows in of_measure.items():
+            if rows[0][0] == REFERENCE:
+                found.append(_claim(judge, planned.suite.name, contrast, measure, rows))
+    return found
+
+
+def _claim(judge: str, suite: str, contrast: Contrast, measure: str, rows: list[tuple[str, Difference]]) -> Claim:
+    adjusted = holm([difference.p for _, difference in rows])
+    held = tuple(
+        Held(name, difference.estimate, difference.p, p) for (name, difference), p in zip(rows, adjusted, strict=True)
+    )
+    claim = Claim(judge, suite, contrast, measure, held, least_favourable(rows), "")
+    return replace(claim, sentence=_sentence(claim))
+
+
+def _sentence(claim: Claim) -> str:
+    first, worst = claim.held[0], next(item for item in claim.held if item.variant == claim.least_favourable)
+    text = f"{claim.contrast.ours} less {claim.contrast.base}, {claim.measure}: {show_difference(claim.measure, first)}"
+    if len(claim.held) == 1:
+        return f"{text}; one wording only, so nothing is known of others"
+    of = len(claim.held)
+    text += f"; least favourable {worst.variant}: {show_difference(claim.measure, worst)}" if worst is not first else ""
+    return f"{text}; the sign holds in {claim.signs} of {of} variants, the star in {claim.stars}"
+
+
+def show_difference(measure: str, item: Held) -> str:
+    """The difference with its interval and star, in points or in the unit of the scores."""
+    estimate, star = item.estimate, "*" if item.starred else ""
+    if estimate.value is None:
+        return "undefined"
+    scale, form, unit = (1.0, "{:+.2g}", "") if measure == MEAN_SCORE else (100.0, "{:+.0f}", " points")
+    text = form.format(scale * estimate.value) + unit
+    if estimate.low is None or estimate.high is None:
+        return text + star
+    return f"{text} [{form.format(scale * estimate.low)}, {form.format(scale * estimate.high)}]{star}"
