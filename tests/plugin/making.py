@@ -235,6 +235,7 @@ class Lab:
         return subprocess.Popen(
             [*command, "--novelty-report=report.json", *args],
             cwd=self.path, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True,
+            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # a shell's background jobs ignore it
         )  # fmt: skip
 
     def wait_for_calls(self, count: int, process: subprocess.Popen[str], timeout_s: float = 60.0) -> None:

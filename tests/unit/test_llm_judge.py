@@ -16,8 +16,9 @@ from pytest_novelty.answers import Reading, read_answer
 from pytest_novelty.errors import JudgeError, JudgeStopped
 from pytest_novelty.judges.base import bind_judge
 from pytest_novelty.judges.llm import judge as judge_module
+from pytest_novelty.judges.llm.chat import strict_schema
 from pytest_novelty.judges.llm.files import LlmSettings, load_judge_file, settings_of_name
-from pytest_novelty.judges.llm.judge import LlmJudge, strict_schema
+from pytest_novelty.judges.llm.judge import LlmJudge
 from pytest_novelty.judges.llm.prices import Price, Tokens, find_price
 from pytest_novelty.judges.llm.providers import CallFault, read_body, read_fault
 from pytest_novelty.judges.llm.replies import read_reply
@@ -114,7 +115,7 @@ def test_a_request_asks_for_the_schema_with_the_votes_own_seed(waits: list[float
     (sent,) = provider.sent
     assert sent == {
         "model": "m", "messages": REQUEST.messages, "max_completion_tokens": 4096, "temperature": 0.0,
-        "reasoning_effort": "low", "extra_body": {"top_p": 0.5}, "seed": (2**32 - 1) % 2**31,
+        "reasoning_effort": "low", "top_p": 0.5, "seed": (2**32 - 1) % 2**31,
         "response_format": {"type": "json_schema", "json_schema": {
             "name": "verdict", "strict": True, "schema": strict_schema(SCHEMA)}},
     }  # fmt: skip

@@ -3,7 +3,8 @@
 ::
 
     files.py      a judge file, or a name on the command line -> LlmSettings
-    judge.py      a request -> an answer: attempts, votes' seeds, parameters that a model refuses, cost
+    judge.py      a request -> an answer: attempts, waiting, cost
+    chat.py       a request -> the fields of a chat completion, less what its server refused
     providers.py  one request to a server through a client library -> the body of its response, or a CallFault
     replies.py    a response's body -> the answer, or why it is none
     stopping.py   when failures that repeat stop the run

@@ -11,6 +11,7 @@ from typing import Any, Final, NamedTuple
 
 from pytest_novelty.answers import read_answer
 from pytest_novelty.judges.base import Expected, Pace
+from pytest_novelty.judges.llm.chat import Chat, settings_told
 from pytest_novelty.judges.llm.files import LlmSettings
 from pytest_novelty.judges.llm.prices import Price, Tokens, find_price
 from pytest_novelty.judges.llm.providers import CallFault, Provider, open_provider, secret_values
@@ -28,16 +29,6 @@ _WINDOW_S: Final = 61.0
 _CHARACTERS_A_TOKEN: Final = 4
 _FEWEST_BYTES_A_TOKEN: Final = 2.5
 """What is set aside for a call must not be less than it costs: dense text has more tokens than the rule of thumb says."""
-_MAX_SEED: Final = 2**31
-_ADAPTABLE: Final = (
-    "response_format",
-    "temperature",
-    "reasoning_effort",
-    "seed",
-    "max_completion_tokens",
-    "max_tokens",
-)
-_TOKEN_LIMITS: Final = {"max_tokens": "max_completion_tokens", "max_completion_tokens": "max_tokens"}
 
 
 class _Heard(NamedTuple):
@@ -78,8 +69,7 @@ class LlmJudge:
         self._provider: Provider | None = None
         self._pace: Pace | None = None
         self._breaker = Breaker(settings.name)
-        self._refused: set[str] = set()
-        """Parameters that the server has refused; they are not sent again."""
+        self._chat = Chat(settings)
         self._random = random.Random()  # jitter: two processes must not wait alike
 
     # --- what is known before a call ------------------------------------------------------------------------
@@ -126,7 +116,7 @@ class LlmJudge:
         retries, tokens, cost = 0, Tokens(), 0.0
         answer: dict[str, Any] = {}
         for number in range(1 + self.settings.answer_retries):
-            fields = self._fields(request, number)
+            fields = self._chat.fields(request, number)
             heard = await self._ask(request, fields)
             if answer and _is_of_transport(heard.reply):
                 return {**answer, "retries": retries + heard.retries + 1}  # it was an answer, and it is paid for
@@ -140,35 +130,6 @@ class LlmJudge:
                 break
         return answer
 
-    def _fields(self, request: Request, number: int) -> dict[str, Any]:
-        """The request's fields as they are asked for; what the server refused is taken out when they are sent."""
-        settings = self.settings
-        limit = "max_tokens" if settings.api_base or settings.provider == "litellm" else "max_completion_tokens"
-        own = dict(settings.parameters)
-        if own and settings.provider == "openai":
-            own = {"extra_body": own}  # its client knows only OpenAI's parameters
-        fields: dict[str, Any] = {
-            **own,
-            "model": settings.model,
-            "messages": request.messages,
-            limit: settings.max_tokens,
-        }
-        temperature = settings.temperature if request.temperature is None else request.temperature
-        effort = request.effort or settings.effort
-        if temperature is not None:
-            fields["temperature"] = temperature
-        if effort is not None:
-            fields["reasoning_effort"] = effort
-        if settings.seed is not False:
-            seed = request.seed if settings.seed is True else settings.seed
-            fields["seed"] = (seed + number) % _MAX_SEED  # an answer that could not be read would come again
-        if settings.structured != "prompt":
-            fields["response_format"] = {
-                "type": "json_schema",
-                "json_schema": {"name": "verdict", "strict": True, "schema": strict_schema(request.schema)},
-            }
-        return fields
-
     async def _ask(self, request: Request, fields: Mapping[str, Any]) -> _Heard:
         """Ask until there is a response, or a fault that another attempt would not mend."""
         size = sum(len(message["content"]) for message in fields["messages"]) // _CHARACTERS_A_TOKEN
@@ -176,13 +137,13 @@ class LlmJudge:
         attempts = 1 + self.settings.retries
         retries, attempt = 0, 0
         while True:
-            sent = self._without_refused(fields)
+            sent = self._chat.without_refused(fields)
             await self._wait_for_turn(step)
             began = time.perf_counter()
             try:
                 reply = await self._attempt(sent)
             except CallFault as fault:
-                if fault.kind == "request" and self._adapt(fault, sent):
+                if fault.kind == "request" and self._chat.adapt(fault, sent):
                     retries += 1
                     continue
                 attempt += 1
@@ -219,30 +180,6 @@ class LlmJudge:
         wait = min(_LONGEST_WAIT_S, _FIRST_WAIT_S * 2.0 ** (attempt - 1)) * self._random.uniform(0.75, 1.25)
         return max(wait, min(fault.retry_after_s or 0.0, _LONGEST_ASKED_S) * self._random.uniform(1.0, 1.1))
 
-    # --- parameters that a server does not take -------------------------------------------------------------
-
-    def _without_refused(self, fields: Mapping[str, Any]) -> dict[str, Any]:
-        sent = {name: value for name, value in fields.items() if name not in self._refused}
-        for name, other in _TOKEN_LIMITS.items():
-            if name in fields and name in self._refused and other not in self._refused:
-                sent[other] = fields[name]
-        return sent
-
-    def _adapt(self, fault: CallFault, sent: Mapping[str, Any]) -> bool:
-        """Whether the server refused a parameter that was sent; it is left out from now on."""
-        message = fault.message.lower()
-        if self.settings.structured == "auto" and any(word in message for word in ("json_schema", "response format")):
-            message += " response_format"
-        for name in _ADAPTABLE:
-            if name == "response_format" and self.settings.structured == "schema":
-                continue
-            if name in _TOKEN_LIMITS and _TOKEN_LIMITS[name] in self._refused:
-                continue  # the other name was refused before: the limit itself is what the server does not like
-            if name in sent and name in message:
-                self._refused.add(name)
-                return True
-        return False
-
     # --- what is returned -----------------------------------------------------------------------------------
 
     def _answer(
@@ -261,7 +198,7 @@ class LlmJudge:
             "cost_usd": cost,
             "retries": retries,
             "latency_s": heard.seconds,
-            "settings": _settings_told(fields, heard.sent),
+            "settings": settings_told(fields, heard.sent),
         }
         if reply.reasoning:
             answer["reasoning"] = reply.reasoning
@@ -279,19 +216,6 @@ class LlmJudge:
         reading = read_answer(answer, PROTOCOLS[request.protocol], self, request.schema)
         verdict = reading.verdict
         return isinstance(verdict, Failure) and verdict.status in (UNPARSED, SCHEMA_VIOLATION, TRUNCATED)
-
-
-def _settings_told(asked: Mapping[str, Any], sent: Mapping[str, Any]) -> str:
-    """How the model was asked: structured output or not, and what was asked for but not taken."""
-    told = ["schema" if "response_format" in sent else "prompt"]
-    if "response_format" in asked and "response_format" not in sent:
-        told.append("response_format (refused)")
-    for name in ("temperature", "reasoning_effort", "seed"):
-        if name in asked:
-            told.append(f"{name}={asked[name]}" if name != "seed" else "seed")
-            if name not in sent:
-                told[-1] += " (refused)"
-    return ", ".join(told)
 
 
 def _is_of_transport(reply: Reply) -> bool:
@@ -317,11 +241,3 @@ _ERROR_KINDS: Final = {
     "malformed": "malformed response",
     "request": "request refused",
 }
-
-
-def strict_schema(schema: Mapping[str, Any]) -> dict[str, Any]:
-    """The answer's schema as strict structured output wants it: every key required, no other allowed."""
-    properties = schema.get("properties")
-    if not isinstance(properties, Mapping):
-        return dict(schema)
-    return {**schema, "required": list(properties), "additionalProperties": False}
