@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import gc
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -25,6 +26,8 @@ class Collecting:
         if self._before is None:
             self._before = gc.get_threshold()
             gc.set_threshold(*_THRESHOLD)
+            atexit.unregister(gc.freeze)  # one entry however many runs a process makes
+            atexit.register(gc.freeze)  # the interpreter's last collection would walk through all there is, for nothing
 
     def freeze(self) -> None:
         """What was made so far (suites, cases, pytest's items) is no garbage and need not be walked through."""

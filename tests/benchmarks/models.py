@@ -3,7 +3,8 @@
     python tests/benchmarks/models.py [--rounds 5] [--calls 400] [--latency 0.2] [--concurrency 64] [--peers PYTHON]
 
 The server is the tests' own, a process of its own on this machine, so its CPU competes with the client's. Every figure is of a
-whole process, from its start to its end. ``--peers`` names a Python interpreter that has deepeval or inspect-ai installed.
+whole process, from its start to its end; the CPU of a call is the slope between so many calls and three times as many.
+``--peers`` names a Python interpreter that has deepeval or inspect-ai installed.
 """
 
 from __future__ import annotations
@@ -12,13 +13,13 @@ import argparse
 import json
 import os
 import resource
-import statistics
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Sequence
 from pathlib import Path
+from statistics import median
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
@@ -41,6 +42,28 @@ async def main():
         async with room:
             answer = await client.chat.completions.create(
                 model="m", temperature=0, max_tokens=512, messages=[{"role": "user", "content": f"Idea {number}. " * 200}]
+            )
+            return answer.choices[0].message.content
+
+    assert all(await asyncio.gather(*map(call, range(calls))))
+
+asyncio.run(main())
+"""
+
+BARE_LITELLM = """
+import asyncio, os, sys
+os.environ["LITELLM_LOCAL_MODEL_COST_MAP"] = "True"
+import litellm
+base, calls, concurrency = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
+
+async def main():
+    room = asyncio.Semaphore(concurrency)
+
+    async def call(number):
+        async with room:
+            answer = await litellm.acompletion(
+                model="openai/m", api_base=base, api_key="none", max_retries=0, temperature=0, max_tokens=512,
+                messages=[{"role": "user", "content": f"Idea {number}. " * 200}],
             )
             return answer.choices[0].message.content
 
@@ -139,40 +162,47 @@ def main() -> None:
     parser.add_argument("--peers", default=sys.executable)
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as name, serving(latency_s=given.latency) as server:
-        folder = Path(name)
-        write_suite(folder, "suite", given.calls, 1)
-        numbers = [server.base_url, str(given.calls), str(given.concurrency)]
-        sides = {"bare openai client": [sys.executable, "-c", BARE, *numbers]}
-        for model in ("openai:m", "litellm:openai/m"):
-            sides[f"pytest-novelty {model}"] = [
-                sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider",
-                f"--novelty-judge={judge_file(folder, server, model)}", "--novelty-suite=suite",
-                f"--novelty-concurrency={given.concurrency}",
-            ]  # fmt: skip
-        for peer, module, script in (("deepeval", "deepeval", DEEPEVAL), ("inspect-ai", "inspect_ai", INSPECT)):
-            found = subprocess.run(
-                [given.peers, "-c", f"import importlib.util as i, sys; sys.exit(i.find_spec({module!r}) is None)"],
-                check=False,
-            )
-            if found.returncode == 0:
-                sides[f"{peer}, as installed"] = [given.peers, "-c", script, *numbers]
-        taken: dict[str, list[tuple[float, float]]] = {side: [] for side in sides}
-        for number in range(given.rounds + 1):
-            for side, command in sides.items():
-                figures = measure(command, folder, server, given.calls)
-                if number:  # the first round warms up
-                    taken[side].append(figures)
+        few = run_all(Path(name) / "few", server, given, given.calls)
+        many = run_all(Path(name) / "many", server, given, 3 * given.calls)
     waves = -(-given.calls // given.concurrency)
     print(
-        f"{given.calls} calls of {given.latency:g} s, {given.concurrency} in flight (floor {waves * given.latency:.2f} s)"
+        f"{given.calls} calls of {given.latency:g} s, {given.concurrency} in flight (floor {waves * given.latency:.2f} s); medians"
     )
-    medians = {side: [statistics.median(column) for column in zip(*rows, strict=True)] for side, rows in taken.items()}
-    bare = medians["bare openai client"]
-    for side, (seconds, cpu) in medians.items():
-        own = (cpu - bare[1]) / given.calls * 1000
-        print(
-            f"{side:34} {seconds:6.2f} s  ratio {seconds / bare[0]:5.2f}  CPU {cpu:5.2f} s  ({own:+.2f} ms a call beside it)"
+    for side, (seconds, cpu) in few.items():
+        bare = few["bare litellm" if "litellm" in side else "bare openai client"][0]
+        slope = (many[side][1] - cpu) / (2 * given.calls) * 1000
+        print(f"{side:34} {seconds:6.2f} s  ratio {seconds / bare:5.2f}  CPU {cpu:5.2f} s, {slope:5.2f} ms a call")
+
+
+def run_all(folder: Path, server: Server, given: argparse.Namespace, calls: int) -> dict[str, tuple[float, float]]:
+    """(seconds, CPU seconds) of each side, medians."""
+    folder.mkdir()
+    write_suite(folder, "suite", calls, 1)
+    numbers = [server.base_url, str(calls), str(given.concurrency)]
+    sides = {
+        "bare openai client": [sys.executable, "-c", BARE, *numbers],
+        "bare litellm": [sys.executable, "-c", BARE_LITELLM, *numbers],
+    }
+    for model in ("openai:m", "litellm:openai/m"):
+        sides[f"pytest-novelty {model}"] = [
+            sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider",
+            f"--novelty-judge={judge_file(folder, server, model)}", "--novelty-suite=suite",
+            f"--novelty-concurrency={given.concurrency}",
+        ]  # fmt: skip
+    for peer, module, script in (("deepeval", "deepeval", DEEPEVAL), ("inspect-ai", "inspect_ai", INSPECT)):
+        found = subprocess.run(
+            [given.peers, "-c", f"import importlib.util as i, sys; sys.exit(i.find_spec({module!r}) is None)"],
+            check=False,
         )
+        if found.returncode == 0:
+            sides[f"{peer}, as installed"] = [given.peers, "-c", script, *numbers]
+    taken: dict[str, list[tuple[float, float]]] = {side: [] for side in sides}
+    for number in range(given.rounds + 1):
+        for side, command in sides.items():
+            figures = measure(command, folder, server, calls)
+            if number:  # the first round warms up
+                taken[side].append(figures)
+    return {side: (median(row[0] for row in rows), median(row[1] for row in rows)) for side, rows in taken.items()}
 
 
 if __name__ == "__main__":
