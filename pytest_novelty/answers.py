@@ -15,15 +15,27 @@ from pytest_novelty.validation import violation
 _MAX_RAW: Final = 4_000_000
 
 
+CONTRADICTION: Final = "contradiction"
+NOT_UTF8: Final = "not UTF-8"
+ODDITIES: Final = {
+    CONTRADICTION: "held several verdicts that disagree; the last one counts",
+    NOT_UTF8: "held bytes that are not UTF-8; they were replaced",
+}
+_REPLACEMENT: Final = "\N{REPLACEMENT CHARACTER}"
+
+
 class Extras(NamedTuple):
-    """What an answer may add: the trace of a retrieving judge, what the call cost, which model served it and how it was asked."""
+    """What an answer may add: the trace of a retrieving judge, what the call cost, which model served it and how it was asked.
+
+    ``oddity`` names what is strange about an answer that was read all the same: one of ODDITIES, or nothing.
+    """
 
     retrieved: tuple[Document, ...] | None = None
     model: str | None = None
     tokens_in: int | None = None
     tokens_out: int | None = None
     cost_usd: float | None = None
-    note: str = ""
+    oddity: str = ""
     tokens_cached: int | None = None
     tokens_reasoning: int | None = None
     retries: int = 0
@@ -82,8 +94,8 @@ def read_raw(raw: str, protocol: Protocol, powers: Powers, schema: Mapping[str, 
 
 def _read(raw: str, value: Any, protocol: Protocol, powers: Powers, schema: Mapping[str, Json] | None) -> Reading:
     if isinstance(value, str):
-        verdict, note = _read_text(value, protocol, powers, schema)
-        return Reading(raw, verdict, Extras(note=note) if note else _NOTHING)
+        verdict, oddity = _read_text(value, protocol, powers, schema)
+        return Reading(raw, verdict, Extras(oddity=oddity) if oddity else _NOTHING)
     if not isinstance(value, dict):
         return Reading(raw, violates(f"the answer must be a text or a dict, not {describe(value)}"))
     extras = _read_extras(value)
@@ -92,16 +104,17 @@ def _read(raw: str, value: Any, protocol: Protocol, powers: Powers, schema: Mapp
     if (failed := _read_failed(value.get("failed"))) is not None:
         return Reading(raw, failed, extras)
     if "answer" in value and isinstance(value["answer"], str) and protocol.key not in value:
-        verdict, note = _read_text(value["answer"], protocol, powers, schema)
+        verdict, oddity = _read_text(value["answer"], protocol, powers, schema)
         if value.get("is_cut") is True and isinstance(verdict, Failure) and verdict.status == UNPARSED:
             verdict = Failure(TRUNCATED, "truncated answer", "the token limit was reached before the verdict")
-        return Reading(raw, verdict, extras._replace(note=note) if note else extras)
+        return Reading(raw, verdict, extras._replace(oddity=oddity) if oddity else extras)
     return Reading(raw, protocol.read(value, powers), extras)
 
 
 def _read_text(
-    text: str | bytes, protocol: Protocol, powers: Powers, schema: Mapping[str, Json] | None
+    text: str, protocol: Protocol, powers: Powers, schema: Mapping[str, Json] | None
 ) -> tuple[Verdict | Failure, str]:
+    """(the verdict or failure, the oddity of a text that was read)."""
     parsed = parse_text(text, protocol.key)
     if isinstance(parsed, Failure) and protocol.score_key is not None:
         scored = parse_text(text, protocol.score_key)
@@ -111,7 +124,9 @@ def _read_text(
     verdict = protocol.read(parsed.value, powers)
     if isinstance(verdict, Verdict) and schema and (problem := violation(parsed.value, schema)):
         return Failure(SCHEMA_VIOLATION, "schema", f"the answer does not fit its schema: {problem}"), ""
-    return verdict, "several objects disagree; the last one counts" if parsed.contradicted else ""
+    if isinstance(verdict, Failure):
+        return verdict, ""
+    return verdict, CONTRADICTION if parsed.contradicted else NOT_UTF8 if _REPLACEMENT in text else ""
 
 
 def _verdict_fields(verdict: Verdict, protocol: Protocol) -> dict[str, Json]:
@@ -159,7 +174,7 @@ def _read_extras(value: Mapping[str, Any]) -> Extras | Failure:
     usage = value.get("usage")
     return Extras(
         retrieved,
-        model if isinstance(model, str) else None,
+        _printable(model) if isinstance(model, str) else None,
         _tokens(usage, "prompt_tokens", "input_tokens"),
         _tokens(usage, "completion_tokens", "output_tokens"),
         cost,
@@ -187,6 +202,11 @@ def _read_retrieved(value: Any) -> tuple[Document, ...] | Failure:
             return violates(f"the date of a retrieved item must be a text, not {describe(date)}")
         found.append(Document(_text(item, "id"), _text(item, "title"), None if date is None else str(date)))
     return tuple(found)
+
+
+def _printable(name: str) -> str:
+    """A server's own name for its model, which goes into reports as it is."""
+    return name if name.isprintable() else "".join(sign if sign.isprintable() else "?" for sign in name)
 
 
 def _text(item: Mapping[str, Any], key: str) -> str:

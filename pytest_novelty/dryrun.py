@@ -39,6 +39,7 @@ class Estimated:
     """The most that a call can cost, which a budget sets aside before it is sent."""
     basis: str = ""
     seconds_a_call: float | None = None
+    in_flight: int = 1
 
     @property
     def missing(self) -> int:
@@ -48,13 +49,22 @@ class Estimated:
     def cost_usd(self) -> float | None:
         return 0.0 if not self.missing else None if self.usd_a_call is None else self.missing * self.usd_a_call
 
+    @property
+    def seconds(self) -> float | None:
+        """Of the calls to make: as they overlap, and not faster than the judge's own rates; None until a call was timed."""
+        if not self.missing:
+            return 0.0
+        paced = self.missing * (self.expected.step_s if self.expected is not None else 0.0)
+        if self.seconds_a_call is None:
+            return paced or None
+        return max(paced, self.missing * self.seconds_a_call / self.in_flight)
+
 
 @dataclass
 class DryRun:
     """The estimate of a whole run."""
 
     parts: list[Estimated]
-    concurrency: int
     budget_usd: float | None
     announcements: list[str] = field(default_factory=list)
     may_stop: bool = False
@@ -93,10 +103,15 @@ class DryRun:
         return f"{part.judge} on {part.suite}{variant}: {calls}{tokens}, {show_usd(part.cost_usd)} ({part.basis})"
 
     def _time(self) -> str:
-        if any(part.missing and part.seconds_a_call is None for part in self.parts):
+        seconds = [part.seconds for part in self.parts]
+        if None in seconds:
             return ", time unknown until a call was timed"
-        seconds = sum(part.missing * (part.seconds_a_call or 0.0) for part in self.parts) / self.concurrency
-        return f", about {seconds:.0f} s at {self.concurrency} calls in flight"
+        total = sum(each for each in seconds if each is not None)
+        limits = sorted({part.in_flight for part in self.parts})
+        paced = any(part.missing and part.expected is not None and part.expected.step_s for part in self.parts)
+        return f", about {total:.0f} s at {' or '.join(map(str, limits))} calls in flight" + (
+            " and the judge's own rates" if paced else ""
+        )
 
 
 def estimate_run(plan: Plan, cases: Iterable[Case]) -> DryRun:
@@ -120,7 +135,7 @@ def estimate_run(plan: Plan, cases: Iterable[Case]) -> DryRun:
     finally:
         store.close()
     may_stop = isinstance(settings.sample, SampleRange)
-    return DryRun(list(parts.values()), settings.concurrency, settings.budget_usd, plan.announcements(), may_stop)
+    return DryRun(list(parts.values()), settings.budget_usd, plan.announcements(), may_stop)
 
 
 def _add(
@@ -149,6 +164,7 @@ def _price(part: Estimated, plan: Plan, store: VerdictStore) -> None:
     judge = next(item for item in plan.judges if item.name == part.judge)
     cost, seconds, count = store.means(judge.name, judge.version)
     part.seconds_a_call = seconds
+    part.in_flight = min(plan.settings.concurrency, judge.traits.max_concurrency or plan.settings.concurrency)
     if part.expected is not None:
         _price_tokens(part, part.expected, judge, store)
     elif judge.traits.cost_usd_per_call is not None:

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Final
 
+from pytest_novelty.answers import ODDITIES
 from pytest_novelty.metrics.view import View
 from pytest_novelty.model import NOVEL
 from pytest_novelty.outcomes import CaseResult
@@ -93,7 +94,24 @@ def find_looked_up(views: Views) -> list[str]:
 
 def find_of_calls(outcomes: Sequence[CaseResult]) -> list[str]:
     """What the calls themselves tell: who served them, what was refused."""
-    return [*find_models(outcomes), *find_refused_settings(outcomes), *find_filtered(outcomes)]
+    return [
+        *find_models(outcomes),
+        *find_refused_settings(outcomes),
+        *find_filtered(outcomes),
+        *find_oddities(outcomes),
+    ]
+
+
+def find_oddities(outcomes: Sequence[CaseResult]) -> list[str]:
+    """Answers that were read though something about them was strange."""
+    found: Counter[tuple[str, str]] = Counter()
+    for result in outcomes:
+        for kind, count in result.oddities.items():
+            found[result.judge, kind] += count
+    return [
+        f"{judge}: {count} answer{'' if count == 1 else 's'} {ODDITIES.get(kind, kind)} ({kind})"
+        for (judge, kind), count in sorted(found.items())
+    ]
 
 
 def find_refused_settings(outcomes: Sequence[CaseResult]) -> list[str]:

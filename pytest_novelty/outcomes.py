@@ -79,7 +79,7 @@ class Trace(NamedTuple):
 
 
 class CaseResult(NamedTuple):
-    """Everything the run's end needs of one case."""
+    """Everything the run's end needs of one case. ``kinds`` counts failures, ``oddities`` what was strange but could be read."""
 
     judge: str
     suite: str
@@ -89,6 +89,7 @@ class CaseResult(NamedTuple):
     usage: Usage = Usage()
     trace: Trace = Trace()
     kinds: Mapping[str, int] = MappingProxyType({})
+    oddities: Mapping[str, int] = MappingProxyType({})
 
     @property
     def label(self) -> tuple[str, str, str, str]:
@@ -109,6 +110,7 @@ def case_result(
     if reason := _reason(outcome.label, records):
         outcome = outcome._replace(reason=reason)
     failed = [record.kind for record in records if record.status != OK]
+    odd = [record.kind for record in records if record.kind and record.status == OK]
     retrieves = [record.retrieved for record in records if record.retrieved is not None]
     judge, suite, variant, instance = case.label
     return CaseResult(
@@ -120,6 +122,7 @@ def case_result(
         _usage(fresh, records),
         _trace(case, retrieves) if retrieves else Trace(),
         dict(sorted(Counter(failed).items())) if failed else {},
+        dict(sorted(Counter(odd).items())) if odd else {},
     )
 
 
@@ -272,6 +275,8 @@ def to_wire(result: CaseResult, suite: Suite, instance: Instance) -> str:
         value["scores"] = scores
     if result.kinds:
         value["kinds"] = dict(result.kinds)
+    if result.oddities:
+        value["odd"] = dict(result.oddities)
     if result.trace != Trace():
         value["trace"] = [result.trace.leaked, result.trace.late, result.trace.overlap]
     value["use"] = [
@@ -328,6 +333,7 @@ def from_wire(value: Mapping[str, Any], suite: Suite, instance: Instance) -> Cas
         ),
         trace=Trace(*value["trace"]) if "trace" in value else Trace(),
         kinds=value.get("kinds", {}),
+        oddities=value.get("odd", {}),
     )  # fmt: skip
 
 

@@ -257,6 +257,11 @@ def make_plan(
     also: str = "",
 ) -> Plan:
     """Resolve judges and, unless only marked tests run, suites. Raises NoveltyError for anything that cannot be found."""
+    if settings.offline and settings.refresh:
+        raise SettingsError(
+            "--novelty-offline answers from the store only, and --novelty-refresh takes nothing from it",
+            hint="Leave one of them out",
+        )
     judges = resolve_judges(settings.judges, registered_judges, settings.base, also=also)
     for judge in judges:
         if settings.budget_usd is not None and not settings.offline and judge.price_basis.startswith("unknown"):

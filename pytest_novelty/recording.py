@@ -8,7 +8,7 @@ import traceback
 from collections.abc import Iterable
 from typing import Any, Final
 
-from pytest_novelty.answers import Reading, read_answer, read_raw
+from pytest_novelty.answers import ODDITIES, Reading, read_answer, read_raw
 from pytest_novelty.calls import Call
 from pytest_novelty.masking import make_mask
 from pytest_novelty.model import ERROR, OK, TIMEOUT, Failure, Record
@@ -62,12 +62,14 @@ class Recorder:
 
     def _record(self, call: Call, reading: Reading, latency_s: float) -> Record:
         case, verdict, extras, mask = call.case, reading.verdict, reading.extras, self.mask
-        status, kind, message, label, score, abstained, reason = OK, "", mask(extras.note), None, None, False, ""
+        status, kind, message, label, score, abstained, reason = OK, "", "", None, None, False, ""
         if isinstance(verdict, Failure):
             status, kind, message = verdict.status, verdict.kind, mask(verdict.message)[:_MAX_MESSAGE]
         else:
             label = case.protocol.label_of(verdict, call.shown_ids)
             score, abstained, reason = verdict.score, verdict.abstained, mask(verdict.reason)
+            if extras.oddity:
+                kind, message = extras.oddity, f"the answer {ODDITIES[extras.oddity]}"
         cost = case.judge.traits.cost_usd_per_call if extras.cost_usd is None else extras.cost_usd
         return Record(
             call.key,

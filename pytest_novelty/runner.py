@@ -174,13 +174,23 @@ class Runner:
             cause = "other votes of this instance are recorded, this one is not"
         else:
             cause = "nothing is recorded for this judge on this instance"
-        price = call.case.judge.traits.cost_usd_per_call
-        known = [record.cost_usd for record in stored if record.cost_usd is not None]
-        each = price if price is not None else sum(known) / len(known) if known else None
-        cost = "at an unknown cost" if each is None else f"at about ${each * len(calls):.4f}"
+        cost = _cost_of_recording(calls, [record.cost_usd for record in stored if record.cost_usd is not None])
         return MissingVerdictError(
-            f"offline, and {len(calls)} of {call.case.planned_calls} verdicts of "
+            f"offline, and {len(calls)} of {call.case.planned_calls} verdict{'' if call.case.planned_calls == 1 else 's'} of "
             f"{call.case.judge.name} {IS_UNRECORDED}: {cause}",
             instance=call.case.instance.id,
-            hint=f"Recording them takes {len(calls)} calls {cost}: run without --novelty-offline",
+            hint=f"Recording takes {len(calls)} call{'' if len(calls) == 1 else 's'} {cost}: run without --novelty-offline",
         )
+
+
+def _cost_of_recording(calls: Sequence[Call], known: Sequence[float]) -> str:
+    """By the judge's own price, by what recorded calls on the same instance cost, else by the most that such a call can cost."""
+    judge = calls[0].case.judge
+    price = judge.traits.cost_usd_per_call
+    each = price if price is not None else sum(known) / len(known) if known else None
+    if each is not None:
+        return f"at about ${each * len(calls):.4f}"
+    expected = judge.expect(calls[0].request)
+    if expected is None or expected.bound_usd is None:
+        return "at an unknown cost"
+    return f"at no more than ${expected.bound_usd * len(calls):.4f}"

@@ -183,9 +183,21 @@ def invalid_schema(schema: Mapping[str, Json]) -> str | None:
 
 
 def violation(value: Json, schema: Mapping[str, Json]) -> str | None:
-    """The sentence of :func:`explain` alone."""
+    """The sentence of :func:`explain` alone. Fast where nothing is wrong: it is asked of every answer."""
+    check = _quick_check(canonical_json(schema))
+    if check is not None and check(value):
+        return None
     found = explain(value, schema)
     return None if found is None else found[0]
+
+
+@lru_cache(maxsize=64)
+def _quick_check(schema: str) -> Check | None:
+    """The compiled check of an answer's schema; None for one that only jsonschema understands."""
+    try:
+        return compile_check(json.loads(schema))
+    except (ValueError, KeyError, TypeError):
+        return None
 
 
 def name_of(path: tuple[str | int, ...]) -> str:

@@ -331,6 +331,10 @@ class NoveltySession:
 
             results = self.results()
             self._note_what_is_missing(sum(result.usage.made for result in results))
+            if unenforced and not self.made and self.config.pluginmanager.has_plugin("dsession"):
+                self.notes.append(
+                    "workers were stopped: calls of cases that did not end are stored and not counted here"
+                )
             self.notes += self._looking.finish()
             if self.unpaid:
                 unenforced = unenforced or "the budget is reached"

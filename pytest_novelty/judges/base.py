@@ -57,13 +57,15 @@ class Traits:
 class Expected(NamedTuple):
     """What a call will take, known before it is made. ``tokens_out`` and ``bound_usd`` are the most it can be.
 
-    ``price``: has ``cost_usd(tokens)``; None with ``bound_usd`` None where the price is unknown.
+    ``price``: has ``cost_usd(tokens)``; None with ``bound_usd`` None where the price is unknown. ``step_s``: by the judge's own
+    rates, no other call may be sent for so many seconds.
     """
 
     tokens_in: int
     tokens_out: int
     price: Any = None
     bound_usd: float | None = None
+    step_s: float = 0.0
 
 
 class Pace(Protocol):

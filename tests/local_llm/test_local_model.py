@@ -52,13 +52,14 @@ def free_port() -> int:
         return int(probe.getsockname()[1])
 
 
-@pytest.fixture(scope="module")
-def ran(tmp_path_factory: pytest.TempPathFactory) -> Ran:
-    """The example's one command, in a copy of the example whose model listens on a port that is free here."""
+@pytest.fixture(scope="module", params=["litellm:openai/gemma-3-270m", "openai:gemma-3-270m"])
+def ran(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest) -> Ran:
+    """The example's one command, in a copy of the example whose model listens on a port that is free here; by both providers."""
     folder = tmp_path_factory.mktemp("example") / "local_llm"
     shutil.copytree(EXAMPLE, folder)
     judge = folder / "judge.yaml"
-    judge.write_text(re.sub(r"(127\.0\.0\.1):\d+", rf"\1:{free_port()}", judge.read_text()))
+    text = re.sub(r"(127\.0\.0\.1):\d+", rf"\1:{free_port()}", judge.read_text())
+    judge.write_text(re.sub(r"model: \S+", f"model: {request.param}", text, count=1))
     command = [sys.executable, "run.py", "--novelty-report=report.json"]
     done = subprocess.run(
         command, cwd=folder, env=ENVIRONMENT, capture_output=True, text=True, timeout=900, check=False

@@ -168,13 +168,15 @@ def test_a_server_that_is_down(lab: Lab, server: Server, dist: str) -> None:
     assert ran.seconds < 30  # and not the minutes that every case would take
 
 
-def test_what_was_answered_before_a_stop_is_kept_and_not_paid_for_again(lab: Lab, server: Server) -> None:
+def test_what_was_answered_before_a_stop_is_kept_and_not_paid_for_again(lab: Lab, server: Server, dist: str) -> None:
     lab.suite(n=30, votes=1)
     judge_file(lab, server)
     server.change(script=["ok"] * 20, rates={"401": 1.0})
-    ran = run(lab, "--novelty-concurrency=4")
+    ran = run(lab, "--novelty-concurrency=4", dist=dist)
     assert ran.ret == 4, ran.said
     assert len(stored(lab)) == 20
+    told = " ".join(ran.report["notes"])
+    assert ran.report["calls"]["made"] == 20 or "they are stored" in told or "are stored and not counted here" in told
     server.change(script=[], rates={})
     ran = run(lab)
     assert ran.report["calls"]["reused"] == 20
@@ -209,12 +211,12 @@ BEHAVIOURS = {
     "400-content-filter": ("refused", "content filter"),
     "tool-call": ("unparsed", "tool call"),
     "wrong-type": ("schema violation", "wrong type"),
-    "contradiction": ("ok", ""),
+    "contradiction": ("ok", "contradiction"),
     "fenced": ("ok", ""),
     "think": ("ok", ""),
     "reasoning": ("ok", ""),
     "surrogate": ("ok", ""),
-    "non-utf8-content": ("ok", ""),
+    "non-utf8-content": ("ok", "not UTF-8"),
 }
 
 
@@ -227,7 +229,12 @@ def test_every_kind_of_answer_is_told_apart(lab: Lab) -> None:
     lab.suite(n=len(BEHAVIOURS), votes=1, change=change)
     with serving(when=plans) as server:
         judge_file(lab, server, answer_retries=0)
-        run(lab)
+        ran = run(lab)
+    assert (
+        "model: 1 answer held several verdicts that disagree; the last one counts (contradiction)"
+        in ran.report["findings"]
+    )
+    assert "model: 1 answer held bytes that are not UTF-8; they were replaced (not UTF-8)" in ran.report["findings"]
     found = {int(row[0].strip("i")): row[2:4] for row in stored(lab)}
     assert {name: found[number] for number, name in enumerate(BEHAVIOURS)} == BEHAVIOURS
 
@@ -374,7 +381,15 @@ def test_a_cassette_of_another_request_is_a_miss_with_its_cause(lab: Lab, server
     ran = run(lab, "--novelty-offline", "--novelty-store=cassette.jsonl")
     assert ran.ret == 1
     assert "the judge changed" in ran.plain
-    assert "takes 1 calls at about $0.0005" in ran.plain
+    assert "Recording takes 1 call at about $0.0005" in ran.plain
+    lab.suite(n=4, votes=1)
+    judge_file(lab, server)
+    ran = run(lab, "--novelty-offline", "--novelty-store=cassette.jsonl")
+    assert "nothing is recorded for this judge on this instance" in ran.plain
+    assert "Recording takes 1 call at no more than $" in ran.plain
+    ran = run(lab, "--novelty-offline", "--novelty-refresh", "--novelty-store=cassette.jsonl")
+    assert (ran.ret, "Leave one of them out" in ran.said) == (4, True)
+    judge_file(lab, server, temperature=1)
     ran = run(lab, "--novelty-offline", "--novelty-store=cassette.jsonl", "--novelty-missing=warn")
     assert ran.counts()["skipped"] >= 3
     ran = run(lab, "--novelty-store=cassette.jsonl")

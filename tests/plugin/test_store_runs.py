@@ -192,7 +192,7 @@ def test_offline(lab: Lab, dist: str) -> None:
     )
     assert "since it was recorded, the judge and the content changed" in ran.plain
     assert "During handling of the above exception" not in ran.said
-    assert "Recording them takes 2 calls at about $0.5000: run without --novelty-offline" in ran.plain
+    assert "Recording takes 2 calls at about $0.5000: run without --novelty-offline" in ran.plain
     (lab.path / "version").write_text("1")
     ran = lab.judge("judge", "small", "--novelty-offline", "--novelty-missing=warn", "-rs", dist=dist)
     assert (ran.ret, ran.calls) == (0, [])

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from pytest_novelty.answers import read_answer, read_raw
+from pytest_novelty.answers import CONTRADICTION, NOT_UTF8, read_answer, read_raw
 from pytest_novelty.judges.base import Traits
 from pytest_novelty.model import NOT_NOVEL, NOVEL, SCHEMA_VIOLATION, UNPARSED, Document, Failure, Verdict
 from pytest_novelty.protocols import PROTOCOLS
@@ -127,10 +127,23 @@ def test_a_text_is_held_against_the_declared_schema_and_a_dict_is_not() -> None:
 
 
 @pytest.mark.parametrize("wrap", [str, str.encode, lambda text: {"answer": text}])
-def test_a_contradiction_is_noted(wrap: Any) -> None:
-    reading = read_answer(wrap('{"novel": true} {"novel": false}'), POINTWISE, Traits(), None)
-    assert reading.verdict == Verdict(NOT_NOVEL)
-    assert "disagree" in reading.extras.note
+@pytest.mark.parametrize(
+    ("text", "oddity"),
+    [
+        ('{"novel": true} {"novel": false}', CONTRADICTION),
+        ('{"novel": false} {"novel": false}', ""),
+        ('{"novel": false, "reasoning": "na\N{REPLACEMENT CHARACTER}ve"}', NOT_UTF8),
+        ('{"novel": false, "reasoning": "na\N{LATIN SMALL LETTER I WITH DIAERESIS}ve"}', ""),
+    ],
+)
+def test_an_oddity_of_an_answer_that_was_read(wrap: Any, text: str, oddity: str) -> None:
+    reading = read_answer(wrap(text), POINTWISE, Traits(), None)
+    assert reading.verdict == Verdict(NOT_NOVEL, reason=reading.verdict.reason)  # type: ignore[union-attr]
+    assert reading.extras.oddity == oddity
+
+
+def test_a_served_model_is_named_without_control_characters() -> None:
+    assert read_answer({"novel": True, "model": "m\x1b[2J\n1"}, POINTWISE, Traits(), None).extras.model == "m?[2J?1"
 
 
 def test_extras() -> None:

@@ -203,9 +203,34 @@ def test_faults_of_transport_are_tried_again(kind: str, waits: list[float]) -> N
 
 
 def test_the_wait_is_at_least_what_the_server_asks_for(waits: list[float]) -> None:
-    ask(CallFault("rate", "slow", retry_after_s=7.0), CallFault("rate", "slow", retry_after_s=10_000.0), body())
+    ask(CallFault("rate", "slow", retry_after_s=7.0), CallFault("rate", "slow", retry_after_s=120.0), body())
     assert 7.0 <= waits[0] <= 7.7
     assert 120 <= waits[1] <= 132
+
+
+def test_waits_double_up_to_the_longest_and_no_two_judges_wait_alike(waits: list[float]) -> None:
+    for _ in range(8):
+        with pytest.raises(JudgeStopped):  # the breaker: nine calls in a row came to nothing
+            ask(FAULTS["server"], settings=replace(SETTINGS, retries=8), calls=9)
+    rounds = [waits[k : k + 8] for k in range(0, len(waits), 8)]
+    for number in range(8):
+        nominal = min(30.0, 0.5 * 2**number)
+        column = [row[number] for row in rounds]
+        assert all(0.75 * nominal <= wait <= 1.25 * nominal for wait in column)
+        assert len(set(column)) == len(column)
+
+
+@pytest.mark.parametrize(
+    ("seconds", "told"), [("121", "2 minutes"), ("7200", "2 hours"), ("31536000", "365 days"), ("130.5", "2 minutes")]
+)
+def test_a_server_that_is_closed_for_long_stops_the_run(seconds: str, told: str, waits: list[float]) -> None:
+    fault = read_fault(StatusError(429, {"message": "Daily limit."}, headers={"retry-after": seconds}))
+    assert fault.kind == "closed"
+    with pytest.raises(JudgeStopped, match=f"Daily limit; the server asks to wait {told}"):
+        ask(fault)
+    assert sum(waits) < 2
+    assert read_fault(StatusError(429, headers={"retry-after": "120"})).kind == "rate"
+    assert read_fault(StatusError(400, headers={"retry-after": "999"})).kind == "request"
 
 
 def test_what_never_passes_is_given_up_as_a_failure_in_transport(waits: list[float]) -> None:

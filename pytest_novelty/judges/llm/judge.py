@@ -14,7 +14,7 @@ from pytest_novelty.judges.base import Expected, Pace
 from pytest_novelty.judges.llm.chat import Chat, settings_told
 from pytest_novelty.judges.llm.files import LlmSettings
 from pytest_novelty.judges.llm.prices import Price, Tokens, find_price
-from pytest_novelty.judges.llm.providers import CallFault, Provider, open_provider, secret_values
+from pytest_novelty.judges.llm.providers import LONGEST_WAIT_ASKED_S, CallFault, Provider, open_provider, secret_values
 from pytest_novelty.judges.llm.replies import Reply, read_reply
 from pytest_novelty.judges.llm.stopping import Breaker
 from pytest_novelty.model import ERROR, REFUSED, SCHEMA_VIOLATION, TIMEOUT, TRUNCATED, UNPARSED, Failure, Request
@@ -22,8 +22,6 @@ from pytest_novelty.protocols import PROTOCOLS
 
 _FIRST_WAIT_S: Final = 0.5
 _LONGEST_WAIT_S: Final = 30.0
-_LONGEST_ASKED_S: Final = 120.0
-"""A server that asks for more is taken at its word this far; the breaker sees to the rest."""
 _WINDOW_S: Final = 61.0
 """A minute, and a second for what is late on its way: so no minute of the server's has more than the limit."""
 _CHARACTERS_A_TOKEN: Final = 4
@@ -61,7 +59,7 @@ class LlmJudge:
         self.cost_usd_per_call = 0.0 if price is not None and price.is_free else None
         rounds = 1 + settings.answer_retries
         waits = (settings.concurrency or 64) * self._step_s(settings.max_tokens)
-        self.timeout_s = rounds * (1 + settings.retries) * (settings.timeout_s + _LONGEST_ASKED_S + waits) + 60.0
+        self.timeout_s = rounds * (1 + settings.retries) * (settings.timeout_s + LONGEST_WAIT_ASKED_S + waits) + 60.0
         self.prompts = {
             protocol: str(path) if (path := settings.folder / name).is_file() else name
             for protocol, name in settings.prompts.items()
@@ -89,10 +87,11 @@ class LlmJudge:
         size += len(json.dumps(request.schema))
         most = Tokens(int(size / _FEWEST_BYTES_A_TOKEN) + 64, self.settings.max_tokens)
         one = None if self._price is None else self._price.cost_usd(most)
-        bound = (
-            None if one is None else one * (1 + self.settings.answer_retries)
-        )  # an unreadable answer is paid for, too
-        return Expected(characters // _CHARACTERS_A_TOKEN, self.settings.max_tokens, self._price, bound)
+        # an unreadable answer is paid for, too
+        bound = None if one is None else one * (1 + self.settings.answer_retries)
+        tokens_in = characters // _CHARACTERS_A_TOKEN
+        step = self._step_s(tokens_in + self.settings.max_tokens)
+        return Expected(tokens_in, self.settings.max_tokens, self._price, bound, step)
 
     def _step_s(self, tokens: int) -> float:
         """The time after a call in which no other may be sent."""
@@ -178,7 +177,7 @@ class LlmJudge:
         if fault.is_fatal:
             return _FIRST_WAIT_S
         wait = min(_LONGEST_WAIT_S, _FIRST_WAIT_S * 2.0 ** (attempt - 1)) * self._random.uniform(0.75, 1.25)
-        return max(wait, min(fault.retry_after_s or 0.0, _LONGEST_ASKED_S) * self._random.uniform(1.0, 1.1))
+        return max(wait, (fault.retry_after_s or 0.0) * self._random.uniform(1.0, 1.1))
 
     # --- what is returned -----------------------------------------------------------------------------------
 
@@ -235,6 +234,7 @@ _ERROR_KINDS: Final = {
     "auth": "not authorised",
     "model": "unknown model",
     "quota": "no quota",
+    "closed": "closed for now",
     "rate": "rate limit",
     "server": "server error",
     "connection": "connection",

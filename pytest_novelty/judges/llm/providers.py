@@ -23,8 +23,11 @@ _ADVICE: Final = {
     "model": "Check the model's name (litellm wants PROVIDER/MODEL) and api_base.",
     "quota": "The account has no quota left.",
     "connection": "Check api_base and that the server runs.",
+    "closed": "Run again then.",
 }
-_FATAL: Final = frozenset({"auth", "model", "quota"})
+_FATAL: Final = frozenset({"auth", "model", "quota", "closed"})
+LONGEST_WAIT_ASKED_S: Final = 120.0
+"""A server that asks for more (a daily limit, maintenance) is closed: nobody is left waiting in silence."""
 _TRANSIENT: Final = frozenset({"rate", "server", "connection", "timeout", "malformed"})
 _MAX_SHOWN: Final = 2000
 _LITELLMS: Final = re.compile(r"^(litellm\.)?(\w+(Error|Exception):? (- )?)+")
@@ -34,7 +37,7 @@ _LITELLMS: Final = re.compile(r"^(litellm\.)?(\w+(Error|Exception):? (- )?)+")
 class CallFault(Exception):
     """An attempt came to no answer.
 
-    ``kind``: auth, model, quota (the account or the request's addressee is wrong), rate, server, connection, timeout, malformed
+    ``kind``: auth, model, quota, closed (no other call would fare better now), rate, server, connection, timeout, malformed
     (pass with time), filter (the provider declined the content), request (the server does not take such a request).
     """
 
@@ -217,7 +220,17 @@ def read_fault(error: Exception, *, has_key: bool = True) -> CallFault:
     kind = _kind_of(names, status, code, message.lower())
     if kind == "auth" and not has_key:
         message = "the server wants a key, and none was sent: name the variable that holds it with api_key_env"
-    return CallFault(kind, message, status=status, code=code, retry_after_s=_retry_after(error))
+    wait = _retry_after(error)
+    if kind in ("rate", "server") and wait is not None and wait > LONGEST_WAIT_ASKED_S:
+        kind, message = "closed", f"{message.rstrip('.')}; the server asks to wait {_duration(wait)}"
+    return CallFault(kind, message, status=status, code=code, retry_after_s=wait)
+
+
+def _duration(seconds: float) -> str:
+    for size, unit in ((86_400, "days"), (3_600, "hours"), (60, "minutes")):
+        if seconds >= 2 * size:
+            return f"{seconds / size:.0f} {unit}"
+    return f"{seconds:.0f} s"
 
 
 def _kind_of(names: set[str], status: int | None, code: str, message: str) -> str:
