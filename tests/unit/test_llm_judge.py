@@ -243,6 +243,18 @@ def test_what_never_passes_is_given_up_as_a_failure_in_transport(waits: list[flo
 
 
 @pytest.mark.parametrize(
+    ("kind", "cost"), [("timeout", None), ("malformed", None), ("server", 0.0), ("rate", 0.0), ("connection", 0.0)]
+)
+def test_what_a_call_without_an_answer_costs(kind: str, cost: float | None, waits: list[float]) -> None:
+    """A response that came too late or garbled may be billed; the server that declined does not."""
+    settings = replace(SETTINGS, retries=2)
+    _, _, (answer,) = ask(FAULTS[kind], settings=settings)
+    assert answer["cost_usd"] == cost
+    _, _, (free,) = ask(FAULTS[kind], settings=replace(settings, price=Price.per_million(0, 0)))
+    assert free["cost_usd"] == 0
+
+
+@pytest.mark.parametrize(
     "content", ["no JSON at all", "", '{"winner": "C"}', '{"winner": {"enum": ["A", "B"]}}', '{"winner": 1}']
 )
 def test_an_answer_that_cannot_be_read_is_asked_for_once_more(content: str, waits: list[float]) -> None:

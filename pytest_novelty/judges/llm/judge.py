@@ -30,12 +30,16 @@ _FEWEST_BYTES_A_TOKEN: Final = 2.5
 
 
 class _Heard(NamedTuple):
-    """What came of one round of attempts: a reply or a failure, the tries before it, the last one's fields and seconds."""
+    """What came of one round of attempts: a reply or a failure, the tries before it, the last one's fields and seconds.
+
+    ``may_be_billed``: a server that was too slow, or whose response was garbled, may have done the work all the same.
+    """
 
     reply: Reply
     retries: int
     seconds: float
     sent: Mapping[str, Any]
+    may_be_billed: bool = False
 
 
 class LlmJudge:
@@ -112,7 +116,8 @@ class LlmJudge:
             await provider.close()
 
     async def __call__(self, request: Request) -> dict[str, Any]:
-        retries, tokens, cost = 0, Tokens(), 0.0
+        retries, tokens = 0, Tokens()
+        cost: float | None = 0.0
         answer: dict[str, Any] = {}
         for number in range(1 + self.settings.answer_retries):
             fields = self._chat.fields(request, number)
@@ -121,13 +126,17 @@ class LlmJudge:
                 return {**answer, "retries": retries + heard.retries + 1}  # it was an answer, and it is paid for
             retries += heard.retries + (number > 0)
             tokens = tokens.plus(heard.reply.tokens)
-            each = None if self._price is None else self._price.cost_usd(heard.reply.tokens)
-            if not _is_of_transport(heard.reply):
-                cost = float("nan") if each is None else cost + each
-            answer = self._answer(heard, retries, tokens, None if cost != cost else cost, fields)
+            more = self._cost_of(heard)
+            cost = None if cost is None or more is None else cost + more
+            answer = self._answer(heard, retries, tokens, cost, fields)
             if not self._is_worth_another(answer, heard.reply, request):
                 break
         return answer
+
+    def _cost_of(self, heard: _Heard) -> float | None:
+        if _is_of_transport(heard.reply):
+            return None if heard.may_be_billed and self.cost_usd_per_call != 0 else 0.0
+        return None if self._price is None else self._price.cost_usd(heard.reply.tokens)
 
     async def _ask(self, request: Request, fields: Mapping[str, Any]) -> _Heard:
         """Ask until there is a response, or a fault that another attempt would not mend."""
@@ -152,7 +161,8 @@ class LlmJudge:
                 else:
                     self._breaker.failed(fault, attempt=attempt, last=not again)
                 if not again:
-                    return _Heard(Reply("", _failure_of(fault)), retries, time.perf_counter() - began, sent)
+                    seconds, billed = time.perf_counter() - began, fault.kind in ("timeout", "malformed")
+                    return _Heard(Reply("", _failure_of(fault)), retries, seconds, sent, billed)
                 retries += 1
                 await asyncio.sleep(self._wait_s(attempt, fault))
             else:
