@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import os
 import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import Final
+from urllib.parse import quote, quote_plus
 
 _NAMED_LIKE_A_SECRET: Final = re.compile(r"key|token|secret|passw|credential|(?<![a-z])auth(?!or)", re.IGNORECASE)
 _MIN_LENGTH: Final = 8
@@ -24,9 +26,21 @@ def make_mask(environment: Mapping[str, str] | None = None, secrets: Iterable[st
         if _NAMED_LIKE_A_SECRET.search(name) and len(value) >= _MIN_LENGTH and not os.path.exists(value)  # noqa: PTH110 - may hold what Path refuses
     }
     values.update(secret for secret in secrets if len(secret) >= _MIN_LENGTH)
+    values |= {spelling for value in values for spelling in _encoded(value)}
     once = {json.dumps(value)[1:-1] for value in values}  # as in a JSON text, and as in a JSON text inside one
     spellings = {*values, *once, *(json.dumps(value)[1:-1] for value in once)}
     if not spellings:
         return lambda text: text
     pattern = re.compile("|".join(sorted(map(re.escape, spellings), key=len, reverse=True)))
     return lambda text: pattern.sub(MASK, text) if pattern.search(text) else text
+
+
+def _encoded(value: str) -> set[str]:
+    """As in a URL, and as in a header of basic authorization."""
+    plain = value.encode("utf-8", "surrogateescape")
+    return {
+        quote(plain, safe=""),
+        quote_plus(plain),
+        base64.b64encode(plain).decode(),
+        base64.urlsafe_b64encode(plain).decode(),
+    }

@@ -13,6 +13,7 @@ class Chance:
     version = "1"
     protocols = ("pointwise", "pairwise")
     uses_prompt = False
+    ignores = ("effort", "temperature", "params")
     cost_usd_per_call = 0.0
 
     def __call__(self, request: Request) -> dict[str, Any]:

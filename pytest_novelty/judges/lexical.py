@@ -37,6 +37,7 @@ class Lexical:
     version = "1"
     protocols = ("pointwise", "pairwise")
     uses_prompt = False
+    ignores = ("effort", "temperature")
     cost_usd_per_call = 0.0
     score_range = (0.0, 1.0)
     may_tie = True

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import base64
 import json
 from collections.abc import Callable
 from typing import Any
+from urllib.parse import quote, quote_plus
 
 import pytest
 
@@ -23,6 +25,23 @@ LONG = "sk-" + "0123456789abcdef" * 10
 def test_values_named_like_a_secret_are_masked(name: str) -> None:
     mask = make_mask({name: SECRET, "HOME": "/home/user"})
     assert mask(f"a {SECRET} b {SECRET}/home/user") == f"a {MASK} b {MASK}/home/user"
+
+
+@pytest.mark.parametrize(
+    "encode",
+    [
+        lambda text: quote(text, safe=""),
+        quote_plus,
+        lambda text: base64.b64encode(text.encode()).decode(),
+        lambda text: base64.urlsafe_b64encode(text.encode()).decode(),
+        lambda text: json.dumps(quote(text, safe="")),
+    ],
+)
+def test_a_secret_in_a_url_or_a_header_is_masked(encode: Callable[[str], str]) -> None:
+    secret = "s3cr3t key/with+all?of~it\xff\xff>"
+    masked = make_mask({"API_KEY": secret})(f"GET /v1?key={encode(secret)} failed")
+    assert encode(secret).strip('"') not in masked
+    assert MASK in masked
 
 
 def test_a_secret_inside_json_is_masked_and_the_json_stays_json() -> None:
