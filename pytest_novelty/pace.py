@@ -1,8 +1,8 @@
 """Turns: how calls of many threads and processes keep a rate together.
 
-One number a judge, the moment from which the next call may be sent; who takes a turn moves it on by a step. Calls so come evenly
-spaced and no window of a minute holds more than the rate, whoever sends them. In the store the number is a row that every worker
-of every run on this host moves by one atomic statement.
+One number a name (that of an account), the moment from which the next call may be sent; who takes a turn moves it on by a step.
+Calls so come evenly spaced and no window of a minute holds more than the rate, whoever sends them. In the store the number is a
+row that every worker of every run on this host moves by one atomic statement.
 """
 
 from __future__ import annotations
@@ -39,12 +39,12 @@ class MemoryPace:
 class SharedPace:
     """The turns of all processes on one store. ``returning`` runs a writing statement and gives the row it returns."""
 
-    def __init__(self, returning: Callable[[str, Sequence[Any]], tuple[Any, ...]], judge: str) -> None:
+    def __init__(self, returning: Callable[[str, Sequence[Any]], tuple[Any, ...]], name: str) -> None:
         self._returning = returning
-        self._judge = judge
+        self._name = name
 
     def take_turn(self, step_s: float) -> float:
         now = time.time()
         latest = now + _MOST_AHEAD * step_s
-        (turn,) = self._returning(_TAKE, (self._judge, now, step_s, latest, now, step_s, step_s))
+        (turn,) = self._returning(_TAKE, (self._name, now, step_s, latest, now, step_s, step_s))
         return float(turn)

@@ -80,8 +80,8 @@ class VerdictStore(Protocol):
     def mean_tokens_out(self, judge: str, version: str) -> float | None:
         """Of a judge's calls that told their tokens; None if there are none."""
 
-    def pace(self, judge: str) -> Pace:
-        """The turns of everybody who uses this store."""
+    def pace(self, name: str) -> Pace:
+        """The turns under this name of everybody who uses this store."""
 
     def close(self) -> None: ...
 
@@ -91,6 +91,7 @@ class MemoryStore:
 
     def __init__(self, records: Iterable[Record] = ()) -> None:
         self._records = {record.key: record for record in records}
+        self._paces: dict[str, Pace] = {}
 
     def get(self, keys: Sequence[str]) -> dict[str, Record]:
         return {key: self._records[key] for key in keys if key in self._records}
@@ -120,8 +121,8 @@ class MemoryStore:
         told = [count for count in own if count is not None]
         return sum(told) / len(told) if told else None
 
-    def pace(self, judge: str) -> Pace:
-        return MemoryPace()
+    def pace(self, name: str) -> Pace:
+        return self._paces.setdefault(name, MemoryPace())
 
     def close(self) -> None:
         pass
@@ -235,8 +236,8 @@ class SqliteStore:
             row: tuple[Any, ...] = connection.execute(statement, values).fetchone()
             return row
 
-    def pace(self, judge: str) -> Pace:
-        return SharedPace(self.returning, judge)
+    def pace(self, name: str) -> Pace:
+        return SharedPace(self.returning, name)
 
     def row(self, query: str, values: Sequence[Any] = ()) -> tuple[Any, ...] | None:
         with self._read_lock:

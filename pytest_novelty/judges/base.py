@@ -79,8 +79,9 @@ class Pace(Protocol):
 class Judge:
     """A judge ready to run: its name in ids and tables, its checked traits, and the object to call.
 
-    Beyond the contract for users' judges, a judge object of ours may have ``keep_pace(pace)``, ``expect(request)``,
-    ``secrets`` (values to mask), ``prompts`` (per protocol, in the reference's place) and ``price_basis``.
+    Beyond the contract for users' judges, a judge object of ours may have ``keep_pace(pace)`` with the ``account`` whose
+    turns these are, ``expect(request)``, ``secrets`` (values to mask), ``prompts`` (per protocol, in the reference's place)
+    and ``price_basis``.
     """
 
     name: str
@@ -120,7 +121,7 @@ class Judge:
 
     def keep_pace(self, make: Callable[[str], Pace]) -> None:
         if (keep := self._own("keep_pace")) is not None:
-            keep(make(self.name))
+            keep(make(self._own("account")))
 
     def expect(self, request: Request) -> Expected | None:
         """What a call will take, if the judge can tell."""

@@ -299,6 +299,17 @@ def test_requests_per_minute_are_kept_over_all_workers(lab: Lab, server: Server,
         assert times[index + 20] - times[index] >= 2.0 - 1.2
 
 
+def test_two_judges_of_one_account_share_its_rate(lab: Lab, server: Server) -> None:
+    lab.suite(n=8, votes=1)
+    judge_file(lab, server, requests_per_minute=600, name="warm", temperature=1)
+    (lab.path / "judge.yaml").rename(lab.path / "warm.yaml")
+    judge_file(lab, server, requests_per_minute=600)
+    ran = lab.judge("judge.yaml warm.yaml", "small", "--novelty-concurrency=16", apart=True)
+    assert ran.report["calls"]["made"] == 16, ran.said
+    times = sorted(item.received for item in server.requests())
+    assert times[-1] - times[0] >= 15 * 0.1 - 0.7
+
+
 def test_tokens_per_minute_are_kept(lab: Lab, server: Server) -> None:
     lab.suite(n=5, votes=1)
     judge_file(lab, server, tokens_per_minute=600_000, max_tokens=4000)

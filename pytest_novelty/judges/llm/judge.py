@@ -81,6 +81,13 @@ class LlmJudge:
         self._pace = pace
 
     @property
+    def account(self) -> str:
+        """Whom the rates are agreed with: two judges that ask one model with one key share its turns."""
+        settings = self.settings
+        asked = f"{settings.model} at {settings.api_base or settings.provider}"
+        return asked if settings.api_key_env is None else f"{asked} with {settings.api_key_env}"
+
+    @property
     def secrets(self) -> list[str]:
         return secret_values(self.settings)
 
