@@ -20,11 +20,12 @@ VARIANT: Final = "variant"
 TOGETHER: Final = "order and variant"
 ORDER: Final = "order"
 COIN: Final = "coin"
+SILENCED: Final = "votes lost"
 NOTHING: Final = "nothing found"
 SAME: Final = "same calls"
 UNKNOWN: Final = "cannot be told"
 
-CAUSES: Final = (VARIANT, TOGETHER, ORDER, COIN, NOTHING, SAME, UNKNOWN)
+CAUSES: Final = (VARIANT, TOGETHER, SILENCED, ORDER, COIN, NOTHING, SAME, UNKNOWN)
 
 _NOUNS: Final = {
     "prompt": "wording",
@@ -38,7 +39,7 @@ _NOUNS: Final = {
     "orders": "choice of orders",
 }
 _COIN_LOW: Final = 1 / 3
-"""A coin's votes differ in half of the pairs; the interval must reach that, and exclude a judge with a clear majority."""
+"""A coin's votes for a label differ in half of the pairs; the interval must reach that, and exclude a clear majority."""
 
 
 @dataclass(frozen=True)
@@ -47,7 +48,8 @@ class Facts:
 
     reference, variant: single-view estimates of both sides by metric; compared: those of the pair.
     seen: the vote shift that would have been seen; None if none would. noise: the share of verdicts that the judge's own
-        noise would change.
+        noise would change. lost: the share of votes that the variant takes away (less than 0: brings), with its p.
+    decided: of both sides, how often two votes for a label differ.
     """
 
     changed: Sequence[str]
@@ -62,6 +64,8 @@ class Facts:
     seen: float | None = None
     noise: float | None = None
     by_scores: bool = False
+    lost: tuple[float, float | None] = (0.0, None)
+    decided: tuple[Estimate | None, Estimate | None] = (None, None)
 
 
 def name_change(changed: Sequence[str]) -> tuple[str, bool]:
@@ -75,16 +79,23 @@ def attribute(facts: Facts) -> tuple[str, str]:
     """(cause, sentence)."""
     if facts.same_calls:
         return SAME, f"{facts.same_calls}{_flips(facts)}"
+    lost = _lost(facts)
+    if facts.moved_p is None and lost:
+        return SILENCED, lost
     if facts.moved_p is None:
         note = next((e.note for e in facts.compared.values() if e.value is None and e.note), "no votes to compare")
         return UNKNOWN, f"cannot be told from noise: {note}{_flips(facts)}"
-    if facts.moved_p <= LEVEL:
-        return _moved(facts)
+    if facts.moved_p is not None and facts.moved_p <= LEVEL:
+        cause, sentence = _moved(facts)
+        return cause, f"{sentence}; {lost}" if lost else sentence
+    if lost:
+        return SILENCED, f"{lost}; among the rest {_nothing(facts)}"
     if _is_significant(facts.order_p[0]) and _is_significant(facts.order_p[1]):
         pull = facts.reference["excess_order_flip"].value or 0.0
         return ORDER, f"it follows the position ({_points(pull**0.5)} beyond noise); {_nothing(facts)}"
     if _is_coin(facts):
-        retest = facts.reference["retest_flip_rate"].value or 0.0
+        decided = facts.decided[0]
+        retest = 0.5 if decided is None or decided.value is None else decided.value
         return COIN, f"it is a coin (asked again it changes {percent(retest)} % of its votes); {_nothing(facts)}"
     return NOTHING, _nothing(facts)
 
@@ -111,10 +122,23 @@ def _moved(facts: Facts) -> tuple[str, str]:
     return VARIANT, f"{subject} {'move' if plural else 'moves'} it{several} ({size}){also}"
 
 
+def _lost(facts: Facts) -> str:
+    """What the variant does to the number of valid votes, if it is more than chance."""
+    share, p = facts.lost
+    if not share or not _is_significant(p):
+        return ""
+    subject, plural = name_change(facts.changed)
+    if share < 0:
+        return f"{subject} {'bring' if plural else 'brings'} {percent(-share)} % more valid votes than the reference"
+    return f"{subject} {'take' if plural else 'takes'} {percent(share)} % of the votes away{_flips(facts)}"
+
+
 def _nothing(facts: Facts) -> str:
-    text = f"no effect found in n = {facts.n}"
+    excess = facts.compared.get("excess_flip")
+    n = facts.n if excess is None or excess.value is None else excess.n
+    text = f"no effect found in n = {n}"
     if facts.seen is not None:
-        text += f"; an effect above {_points(facts.seen)} would have been seen"
+        text += f"; an effect above {_points(facts.seen)} would have been seen 4 times in 5"
     elif not facts.by_scores:
         text += "; so few would not have shown any"
     return text
@@ -130,10 +154,9 @@ def _is_significant(p: float | None) -> bool:
 
 
 def _is_coin(facts: Facts) -> bool:
-    sides = [side.get("retest_flip_rate") for side in (facts.reference, facts.variant)]
     return all(
         e is not None and e.low is not None and e.high is not None and e.low >= _COIN_LOW and e.high >= 0.5
-        for e in sides
+        for e in facts.decided
     )
 
 

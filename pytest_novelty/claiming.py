@@ -28,6 +28,10 @@ class Held:
     def starred(self) -> bool:
         return self.p_holm is not None and self.p_holm <= _LEVEL
 
+    @property
+    def favours_ours(self) -> bool:
+        return self.estimate.value is not None and self.estimate.value > 0
+
 
 @dataclass(frozen=True)
 class Claim:
@@ -43,13 +47,18 @@ class Claim:
 
     @property
     def signs(self) -> int:
-        """Variants under which the difference has the reference's sign."""
-        first = self.held[0].estimate.value or 0.0
-        return sum((item.estimate.value or 0.0) * first > 0 for item in self.held)
+        """Variants under which ours are ahead, as claimed."""
+        return sum(item.favours_ours for item in self.held)
 
     @property
     def stars(self) -> int:
-        return sum(item.starred for item in self.held)
+        """Variants under which they are so beyond chance."""
+        return sum(item.favours_ours and item.starred for item in self.held)
+
+    @property
+    def against(self) -> int:
+        """Variants under which base is ahead beyond chance."""
+        return sum(not item.favours_ours and item.starred for item in self.held)
 
 
 def find_claims(planned: SuitePlan, views: Mapping[Key, View], judges: Sequence[str]) -> list[Claim]:
@@ -89,7 +98,8 @@ def _sentence(claim: Claim) -> str:
         return f"{text}; one wording only, so nothing is known of others"
     of = len(claim.held)
     text += f"; least favourable {worst.variant}: {show_difference(claim.measure, worst)}" if worst is not first else ""
-    return f"{text}; the sign holds in {claim.signs} of {of} variants, the star in {claim.stars}"
+    text += f"; {claim.contrast.ours} ahead in {claim.signs} of {of} variants, with a star in {claim.stars}"
+    return text + (f"; {claim.contrast.base} ahead with a star in {claim.against}" if claim.against else "")
 
 
 def show_difference(measure: str, item: Held) -> str:

@@ -32,7 +32,10 @@ class Price(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class GateResult:
-    """A gate's decision for one judge, with the estimate it rests on and a sentence that says why."""
+    """A gate's decision for one judge, with the estimate it rests on and a sentence that says why.
+
+    ``advice``: what would decide it, where it is undecided. ``left_out``: variants that it does not rest on, with the reasons.
+    """
 
     judge: str
     suite: str
@@ -43,6 +46,19 @@ class GateResult:
     low: float | None = None
     high: float | None = None
     n: int = 0
+    advice: str = ""
+    left_out: str = ""
+
+
+class Reach(NamedTuple):
+    """What a run could do at most: the level of its intervals, the instances that the suite has and that ran, and why no outcome
+    of the run could pass the gate (empty if one could).
+    """
+
+    level: float = 0.95
+    available: int | None = None
+    ran: int | None = None
+    impossible: str = ""
 
 
 def decide(gate: Gate, estimate: Estimate, *, by_point: bool = False) -> str:
@@ -52,8 +68,9 @@ def decide(gate: Gate, estimate: Estimate, *, by_point: bool = False) -> str:
     low, high = estimate.low, estimate.high
     if gate.point or by_point:
         low = high = estimate.value
-    if low is None or high is None:
+    if low is None and high is None:
         return INCONCLUSIVE
+    low, high = -math.inf if low is None else low, math.inf if high is None else high  # a side that is open
     if gate.absolute:
         # never the interval of |x|: that would be biased away from 0
         nearest = 0.0 if low <= 0 <= high else min(abs(low), abs(high))
@@ -72,15 +89,27 @@ def holds(gate: Gate, value: float) -> bool:
 
 
 def judge_gate(
-    gate: Gate, estimate: Estimate, judge: str, suite: str, *, by_point: bool = False, price: Price | None = None
+    gate: Gate,
+    estimate: Estimate,
+    judge: str,
+    suite: str,
+    *,
+    by_point: bool = False,
+    price: Price | None = None,
+    reach: Reach = Reach(),  # noqa: B008 - immutable
 ) -> GateResult:
     """Decide and explain. ``price`` of an instance: told where more of them would decide."""
     decision = decide(gate, estimate, by_point=by_point)
-    message = _explain(gate, estimate, decision, by_point=by_point, price=price)
-    return GateResult(judge, suite, gate, decision, message, estimate.value, estimate.low, estimate.high, estimate.n)
+    advice = ""
+    if decision == INCONCLUSIVE and estimate.value is not None:
+        advice = reach.impossible.removeprefix(f"{gate.text}: ") or more_needed(gate, estimate, price, reach)
+    message = _explain(gate, estimate, advice, by_point=by_point)
+    return GateResult(
+        judge, suite, gate, decision, message, estimate.value, estimate.low, estimate.high, estimate.n, advice
+    )
 
 
-def _explain(gate: Gate, estimate: Estimate, decision: str, *, by_point: bool, price: Price | None) -> str:
+def _explain(gate: Gate, estimate: Estimate, advice: str, *, by_point: bool) -> str:
     if estimate.value is None:
         return f"{gate.text}: {gate.metric} is undefined: {estimate.note}"
     shown = f"{gate.metric} is {_number(estimate.value)}"
@@ -90,8 +119,8 @@ def _explain(gate: Gate, estimate: Estimate, decision: str, *, by_point: bool, p
     text = f"{gate.text}: {shown}"
     if estimate.note:
         text += f" ({estimate.note})"
-    if decision == INCONCLUSIVE:
-        text += f"; {more_needed(gate, estimate, price)}"
+    if advice:
+        text += f"; {advice}"
     elif by_point or gate.point:
         text += "; decided by the value alone"
     return text
@@ -101,26 +130,36 @@ def _number(value: float) -> str:
     return f"{value:.3f}".rstrip("0").rstrip(".") if abs(value) < 100 else f"{value:.6g}"
 
 
-def more_needed(gate: Gate, estimate: Estimate, price: Price | None = None) -> str:
+def more_needed(
+    gate: Gate,
+    estimate: Estimate,
+    price: Price | None = None,
+    reach: Reach = Reach(),  # noqa: B008 - immutable
+) -> str:
     """How many instances would decide, if the truth is what was estimated (80 % power, times the design effect), and what the
     further ones would cost.
     """
     if estimate.value is None or estimate.low is None or estimate.high is None or not estimate.n:
         return "there is no interval to decide by"
-    needed = _planned(gate, estimate)
+    if estimate.is_open:
+        return "no number of instances would decide, for want of votes"
+    needed = _planned(gate, estimate, reach.level)
     if needed is None or (needed > 10 * estimate.n and estimate.n >= _ENOUGH_TO_SAY_CLOSE):
         return "too close to call"
-    total = max(needed, estimate.n + 1)
+    ran = max(estimate.n, reach.ran or 0)
+    total = max(math.ceil(needed * ran / estimate.n), ran + 1)  # as many of the further ones will be of use
     text = f"about {total} instances would decide"
+    if reach.available is not None and total > reach.available:
+        return f"{text}, and the suite has {reach.available}"
     if price is None:
         return text
-    further = total - estimate.n
+    further = total - ran
     return f"{text} ({further} more, {_cost(price, further)})"
 
 
-def _planned(gate: Gate, estimate: Estimate) -> int | None:
+def _planned(gate: Gate, estimate: Estimate, level: float) -> int | None:
     """The n of the formula for the kind of quantity, but never fewer than the best outcome would need."""
-    from pytest_novelty.metrics.planning import planned_n_mean, planned_n_share, smallest_deciding_n
+    from pytest_novelty.metrics.planning import planned_n_mean, planned_n_share, smallest_deciding_n, two_sided_z
 
     assert estimate.value is not None
     assert estimate.low is not None
@@ -131,18 +170,18 @@ def _planned(gate: Gate, estimate: Estimate) -> int | None:
     needed: int | None
     least: int | None = None
     if gate.kind == SHARE and 0 <= threshold <= 1:
-        effect = _design_effect(estimate)
-        needed = planned_n_share(value, threshold, design_effect=effect)
-        least = smallest_deciding_n(threshold, direction)
+        effect = _design_effect(gate, estimate, level)
+        needed = planned_n_share(value, threshold, design_effect=effect, level=level)
+        least = smallest_deciding_n(threshold, direction, level)
         least = None if least is None else math.ceil(effect * least)
     elif gate.kind == ROOT and estimate.sd is not None:  # decided as the square that it is the root of
-        needed = planned_n_mean(estimate.sd, value**2, threshold**2)
-        least = smallest_deciding_n(threshold**2) if gate.upper else None
+        needed = planned_n_mean(estimate.sd, value**2, threshold**2, level=level)
+        least = smallest_deciding_n(threshold**2, level=level) if gate.upper else None
     elif estimate.sd is not None:
-        needed = planned_n_mean(estimate.sd, value, threshold)
+        needed = planned_n_mean(estimate.sd, value, threshold, level=level)
     else:  # an F1, a reliability: take the standard deviation from the interval's width
-        sd = (estimate.high - estimate.low) / 3.92 * math.sqrt(estimate.n)
-        needed = planned_n_mean(sd, value, threshold)
+        sd = (estimate.high - estimate.low) / (2 * two_sided_z(level)) * math.sqrt(estimate.n)
+        needed = planned_n_mean(sd, value, threshold, level=level)
     return needed if needed is None or least is None else max(needed, least)
 
 
@@ -156,12 +195,21 @@ def _cost(price: Price, instances: int) -> str:
     return f"about {shown}, {price.basis}" if price.basis else f"about {shown}"
 
 
-def _design_effect(estimate: Estimate) -> float:
-    """How much wider than for independent instances the interval is, squared."""
+def _design_effect(gate: Gate, estimate: Estimate, level: float) -> float:
+    """How much wider than for independent instances the interval is, squared: on the side that is at ``level`` (of the largest
+    of several variants the upper, of the smallest the lower; the other side also pays for their number).
+    """
     from pytest_novelty.metrics.intervals import clopper_pearson
 
     if estimate.value is None or estimate.low is None or estimate.high is None:
         return 1.0
-    simple = clopper_pearson(estimate.value * estimate.n, estimate.n)
-    width = 0.0 if simple is None else simple.high - simple.low
-    return max(1.0, ((estimate.high - estimate.low) / width) ** 2) if width else 1.0
+    simple = clopper_pearson(estimate.value * estimate.n, estimate.n, level)
+    if simple is None:
+        return 1.0
+    if gate.over == "max":
+        own, plain = estimate.high - estimate.value, simple.high - estimate.value
+    elif gate.over == "min":
+        own, plain = estimate.value - estimate.low, estimate.value - simple.low
+    else:
+        own, plain = estimate.high - estimate.low, simple.high - simple.low
+    return max(1.0, (own / plain) ** 2) if plain > 0 else 1.0

@@ -55,6 +55,8 @@ def same_calls(plan: Plan, planned: SuitePlan, judge: Judge, variant: Variant) -
     """
     if variant in planned.derived:
         return FEWER_VOTES
+    if "votes" in variant.changed:
+        return ""  # more votes are calls of its own: where nothing else changes, the judge's own noise is measured
     planner = CallPlanner(plan.prompts, plan.settings.seed)
     try:
         for instance in planned.instances:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 
-from pytest_novelty.deciding import NOT_ENFORCED, GateResult, Price, judge_gate
-from pytest_novelty.gates import Gate
+from pytest_novelty.deciding import NOT_ENFORCED, GateResult, Price, Reach, judge_gate
+from pytest_novelty.gates import DEFAULT_STABILITY_GATE, Gate
 from pytest_novelty.measuring import Key, MetricRow, row_of
 from pytest_novelty.metrics.catalogue import PairMetric
+from pytest_novelty.metrics.variants import TOO_FEW_VOTES_NOTE
 from pytest_novelty.metrics.view import View
-from pytest_novelty.model import REFERENCE
+from pytest_novelty.model import REFERENCE, Instance
 from pytest_novelty.outcomes import CaseResult
 from pytest_novelty.plan import Plan, SuitePlan
 
@@ -30,23 +32,48 @@ def decide_gates(
                 found.append(GateResult(judge.name, planned.suite.name, gate, NOT_ENFORCED, f"{gate.text}: {why}"))
                 continue
             result = judge_gate(
-                gate, row.estimate, judge.name, planned.suite.name, by_point=plan.settings.by_point, price=price
+                gate,
+                row.estimate,
+                judge.name,
+                planned.suite.name,
+                by_point=plan.settings.by_point,
+                price=price,
+                reach=_reach(plan, planned, gate, views, judge.name),
             )
             ran = min(len(views[key]) for key in _needed(gate, judge.name, views))
-            if ran < len(planned.instances):
+            if gate.over and (absent := _absent(plan, planned, judge.name, views)):
+                why = f"not enforced: {', '.join(absent)} did not run" + (f" ({unenforced})" if unenforced else "")
+                result = replace(result, decision=NOT_ENFORCED, message=f"{why}; {result.message}")
+            elif (
+                gate.text == DEFAULT_STABILITY_GATE and result.value is None and row.estimate.note == TOO_FEW_VOTES_NOTE
+            ):
+                result = replace(result, decision=NOT_ENFORCED, message=f"not enforced: {result.message}")
+            elif ran < len(planned.instances):
                 why = f"not enforced: {ran} of {len(planned.instances)} instances ran"
                 why = f"{why} ({unenforced})" if unenforced else why
-                result = GateResult(
-                    result.judge, result.suite, gate, NOT_ENFORCED, f"{why}; {result.message}",
-                    result.value, result.low, result.high, result.n,
-                )  # fmt: skip
+                result = replace(result, decision=NOT_ENFORCED, message=f"{why}; {result.message}")
             elif gate.over and (left_out := _skipped(plan, planned, judge.name)):
-                result = GateResult(
-                    result.judge, result.suite, gate, result.decision, f"{result.message}; {left_out}",
-                    result.value, result.low, result.high, result.n,
-                )  # fmt: skip
+                result = replace(result, message=f"{result.message}; {left_out}", left_out=left_out)
             found.append(result)
     return found
+
+
+def _reach(plan: Plan, planned: SuitePlan, gate: Gate, views: Mapping[Key, View], judge: str) -> Reach:
+    """Of a stratum only its own instances count."""
+
+    def size(instances: Iterable[Instance]) -> int:
+        place = gate.stratum
+        return sum(place is None or item.strata.get(place[0]) == place[1] for item in instances)
+
+    impossible = planned.problem(gate, by_point=plan.settings.by_point) or ""
+    ran = min(size(views[key].instances) for key in _needed(gate, judge, views))
+    return Reach(planned.level, size(planned.suite.instances), ran, impossible)
+
+
+def _absent(plan: Plan, planned: SuitePlan, judge: str, views: Mapping[Key, View]) -> list[str]:
+    """The variants that the judge was to be asked under and was not: deselected, or not recorded."""
+    wanted = [variant.name for asked, variant in plan.pairs(planned) if asked.name == judge]
+    return [name for name in wanted if (name, judge) not in views]
 
 
 def _needed(gate: Gate, judge: str, views: Mapping[Key, View]) -> list[Key]:

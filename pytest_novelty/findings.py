@@ -73,6 +73,11 @@ def find_unanswered(views: Views) -> list[str]:
                 else ""
             )
             found.append(f"{place} gave hardly a valid verdict: {count} of {votes} answers failed as {kind!r}{hint}")
+        abstained = sum(vote.abstained for result in view.results for vote in result.outcome.votes)
+        if votes >= _ENOUGH and abstained >= 0.9 * votes:
+            place = f"{judge} on {suite}" + ("" if variant == "reference" else f", variant {variant}")
+            reason = next((result.outcome.reason for result in view.results if result.outcome.reason), "")
+            found.append(f"{place} abstained in {abstained} of {votes} answers" + (f": {reason}" if reason else ""))
     return found
 
 

@@ -22,11 +22,6 @@ from pytest_novelty.metrics.catalogue import (
 )
 from pytest_novelty.model import REFERENCE, Suite
 
-PASS: Final = "pass"
-FAIL: Final = "fail"
-INCONCLUSIVE: Final = "inconclusive"
-NOT_ENFORCED: Final = "not enforced"
-
 MAX, MIN, MEAN = "[max]", "[min]", "[mean]"
 OVER: Final = (MAX, MIN, MEAN)
 """What a gate's ``variant`` is where it rests on all variants of a run; no variant can be called so."""
@@ -155,6 +150,11 @@ def _read_variant(metric: Entry, given: str, absolute: bool, text: str) -> str:
         raise GateSyntaxError(
             f"the gate {text!r}: {metric.name} compares a variant with the reference",
             hint="Name a variant, or write [max]",
+        )
+    if isinstance(metric, PairMetric) and not given and absolute:
+        raise GateSyntaxError(
+            f"the gate {text!r} would take the largest of an absolute value",
+            hint="Name a variant, and gate each for itself",
         )
     if isinstance(metric, PairMetric) and not given:
         return MAX if text.count("<") else MIN

@@ -48,7 +48,8 @@ def make_headline(report: Report) -> str:
 def headline_sentences(report: Report) -> list[str]:
     """The headline's sentences, for a medium that has lines."""
     if not report.outcomes:
-        return ["Nothing was judged."]
+        reasons = {f"{judge} {why}" for (judge, _, variant), why in report.plan.skipped.items() if not variant}
+        return [f"Nothing was judged{': ' if reasons else ''}{', '.join(sorted(reasons))}."]
     clauses = []
     for judge in report.plan.judges:
         for planned in report.plan.suites.values():
@@ -124,13 +125,17 @@ def _noise(estimates: dict[str, Estimate]) -> str:
 
 
 def _order(estimates: dict[str, Estimate]) -> str:
-    """How many verdicts turn with the order, and whether that is more than the judge's own noise would turn."""
+    """How many verdicts turn with the order, and whether the judge's own noise alone would turn as many."""
     order, excess = estimates.get("order_inconsistency"), estimates.get("excess_order_flip")
     if order is None or order.value is None:
         return ""
     text = f"{percent(order.value)} % turn with the order"
-    if order.value and excess is not None and excess.value is not None and not excess.low:
-        text += ", as its own noise would"
+    bias = estimates.get("position_bias")
+    leans = bias is not None and bias.low is not None and bias.high is not None and not bias.low <= 0 <= bias.high
+    if leans and bias is not None and bias.value is not None:
+        text += f", and it leans to the idea shown {'first' if bias.value > 0 else 'second'}"
+    elif order.value and excess is not None and excess.value is not None and not excess.low:
+        text += ", no more than its own noise might"
     accuracy = estimates.get("strict_accuracy")
     return text if accuracy is None or accuracy.n <= order.n else f"{text} (n = {order.n})"
 
@@ -155,8 +160,10 @@ def _variants(report: Report, judge: str, suite: Suite) -> str:
             if tried > 1
             else "the variant is not seen to move it" * tried
         )
-    most = max(moved, key=lambda item: _size(item.estimates))
+    most = max(moved, key=lambda item: (_size(item.estimates), item.lost))
     what = _CHANGES.get(most.changed[0], "the change") if len(most.changed) == 1 else "the change"
+    if most.cause == "votes lost":
+        return f"{what} ({most.variant}) takes {percent(most.lost)} % of its votes away"
     shift = most.estimates["vote_shift"]
     size = "" if shift.value is None else f" by {round(100 * shift.value)} points beyond noise"
     return f"{what} ({most.variant}) moves its {'votes' if size else 'scores'}{size}"
@@ -175,13 +182,14 @@ def _gates(report: Report, judge: str, suite: Suite) -> list[str]:
     mine = [gate for gate in report.gates if (gate.judge, gate.suite) == (judge, suite.name)]
     names: dict[str, list[str]] = {}
     for gate in mine:
-        if gate.gate.metric not in names.setdefault(gate.decision, []):
-            names[gate.decision].append(gate.gate.metric)
+        where = "" if gate.gate.variant in (REFERENCE, "[max]", "[mean]", "[min]") else f"[{gate.gate.variant}]"
+        if (name := gate.gate.metric + where) not in names.setdefault(gate.decision, []):
+            names[gate.decision].append(name)
     parts = []
     if failed := names.get("fail"):
         parts.append(f"fails {', '.join(failed)}")
     if open_ := names.get("inconclusive"):
         parts.append(f"{', '.join(open_)} undecided")
     if mine and not failed and not open_ and not names.get("not enforced"):
-        parts.append(f"passes all {len(mine)} gates")
+        parts.append("passes its gate" if len(mine) == 1 else f"passes all {len(mine)} gates")
     return parts

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from pytest_novelty.attribution import LEVEL, TOGETHER, VARIANT, Facts, attribute
+import numpy as np
+
+from pytest_novelty.attribution import LEVEL, SILENCED, TOGETHER, VARIANT, Facts, attribute
 from pytest_novelty.gates import MAX, Gate
 from pytest_novelty.metrics.catalogue import FAMILIES, PAIRED, Entry, Metric, PairMetric, metrics_for, pair_metrics_for
 from pytest_novelty.metrics.causes import Causes, find_causes, order_p
@@ -16,6 +18,7 @@ from pytest_novelty.metrics.own_noise import own_flip_rate
 from pytest_novelty.metrics.pairing import Pair
 from pytest_novelty.metrics.permutation import holm
 from pytest_novelty.metrics.power import detectable_shift
+from pytest_novelty.metrics.stability import decided_flip_rate
 from pytest_novelty.metrics.variants import transitions
 from pytest_novelty.metrics.view import Estimate, View
 from pytest_novelty.model import REFERENCE
@@ -52,9 +55,10 @@ class VariantResult:
     """What a variant does to a judge on a suite, against the reference.
 
     ``estimates``: the pair metrics by name. ``changes``: of single-view metrics. ``transitions``: outcomes of the reference that
-    became outcomes of the variant. ``moved_p``: exchange test; ``order_p``: of the order shown, under the variant; both adjusted
-    by Holm over the variants of the judge on the suite. ``seen``: the vote shift that the test sees with 80 % power. ``noise``:
-    of a variant that moves votes, the share of verdicts that the judge's own noise would change.
+    became outcomes of the variant. ``moved_p``: exchange test. ``moved_p_holm``, ``order_p_holm`` (of the order shown, under the
+    variant), ``together_p`` and ``lost_p`` are adjusted by Holm over the variants of the judge on the suite. ``seen``: the vote
+    shift that the test sees with 80 % power. ``noise``: of a variant that moves votes, the share of verdicts that the judge's own
+    noise would change. ``lost``: the share of votes that are valid in the reference and not under the variant.
     """
 
     judge: str
@@ -74,11 +78,13 @@ class VariantResult:
     together_p: float | None = None
     seen: float | None = None
     noise: float | None = None
+    lost: float = 0.0
+    lost_p: float | None = None
 
     @property
     def moves(self) -> bool:
         """The variant is seen to move the judge, alone or together with the order."""
-        return self.cause in (VARIANT, TOGETHER)
+        return self.cause in (VARIANT, TOGETHER, SILENCED)
 
 
 @dataclass
@@ -175,7 +181,13 @@ def _family_rows(planned: SuitePlan, views: Mapping[Key, View], pairs: Mapping[K
     rows = []
     for judge in sorted({judge for _, judge in pairs}):
         for (name, over, stratum), entry in wanted.items():
-            members = {v: member for (v, j), member in _members(entry, views, pairs).items() if j == judge}
+            members = {
+                variant: member
+                for (variant, name_), member in _members(entry, views, pairs).items()
+                if name_ == judge and not (isinstance(member, Pair) and member.same_calls)
+            }
+            if not members:  # only the reference's own calls: that is no stability
+                continue
             if stratum is not None:
                 members = {variant: member.only(*stratum) for variant, member in members.items()}
             estimate = over_variants(entry, members, over.strip("[]"))
@@ -223,25 +235,56 @@ def _variant_results(
     wordings = [REFERENCE, *(name for name in names if not pairs[name].same_calls)]
     orders = dict(zip(wordings, holm([order_p(views[name, judge]) for name in wordings]), strict=True))
     together = dict(zip(names, holm([causes[name].together for name in names]), strict=True))
+    silenced = dict(zip(names, holm([causes[name].silenced for name in names]), strict=True))
+    decided = {name: decided_flip_rate(views[name, judge]) for name in (REFERENCE, *names)}
     found = adjusted({name: _changes(pair, single, name, judge, views) for name, pair in pairs.items()})
     variants = {variant.name: variant for variant in planned.variants}
     results = []
     for name, pair in pairs.items():
         p = moved[name]
         noise = own_flip_rate(pair) if p is not None and p <= LEVEL else None
+        known = np.isfinite(pair.lost)
+        lost = float(pair.lost[known].mean()) if known.any() else 0.0
         facts = Facts(
-            variants[name].changed, len(pair), single[REFERENCE], single[name], compared[name], pair.same_calls, moved[name],
-            together[name], (orders[REFERENCE], orders.get(name)), _seen(pair, causes[name], tested),
-            noise, causes[name].by_scores,
-        )  # fmt: skip
+            variants[name].changed,
+            len(pair),
+            single[REFERENCE],
+            single[name],
+            compared[name],
+            same_calls=pair.same_calls,
+            moved_p=p,
+            together_p=together[name],
+            order_p=(orders[REFERENCE], orders.get(name)),
+            seen=_seen(pair, causes[name], tested),
+            noise=noise,
+            by_scores=causes[name].by_scores,
+            lost=(lost, silenced[name]),
+            decided=(decided[REFERENCE], decided[name]),
+        )
         cause, sentence = attribute(facts)
         results.append(
             VariantResult(
-                judge, planned.suite.name, name, variants[name].changed, len(pair), cause, sentence, compared[name],
-                found[name], transitions(pair), causes[name].moved, moved[name], causes[name].method, orders.get(name),
-                together[name], facts.seen, noise,
+                judge,
+                planned.suite.name,
+                name,
+                variants[name].changed,
+                len(pair),
+                cause,
+                sentence,
+                estimates=compared[name],
+                changes=found[name],
+                transitions=transitions(pair),
+                moved_p=causes[name].moved,
+                moved_p_holm=p,
+                method=causes[name].method,
+                order_p_holm=orders.get(name),
+                together_p=together[name],
+                seen=facts.seen,
+                noise=noise,
+                lost=lost,
+                lost_p=silenced[name],
             )
-        )  # fmt: skip
+        )
     return results
 
 

@@ -21,7 +21,7 @@ from pytest_novelty.gates import (
 )
 from pytest_novelty.judges.base import Judge
 from pytest_novelty.judges.registry import resolve_judges
-from pytest_novelty.looks import LOOK_LEVEL, SampleRange
+from pytest_novelty.looks import SampleRange, level_of
 from pytest_novelty.model import REFERENCE, Instance, Suite, Variant
 from pytest_novelty.prompts import Prompt, resolve_prompt
 from pytest_novelty.sampling import grow_sample, sample_instances
@@ -42,14 +42,16 @@ class SuitePlan:
     instances: tuple[Instance, ...]
     gates: tuple[Gate, ...]
     looks: tuple[int, ...] = ()
-    """How many of the instances each planned look has; empty where the run does not look in between."""
+    """How many of the instances each planned look has; empty without a range of samples."""
     look: int | None = None
     """The look at which the run stopped, from 1; ``instances`` are then those of it."""
+    without_stability_gate: str = ""
+    """Why a run with variants is not held to the default stability gate: no outcome of it could pass."""
 
     @property
     def level(self) -> float:
         """Of the intervals."""
-        return LOOK_LEVEL if len(self.looks) > 1 else 0.95
+        return level_of(self.looks)
 
     def look_of(self, instance: str) -> int:
         """The number of the look to which an instance belongs, from 1; 1 where there is one look."""
@@ -245,7 +247,9 @@ def _with_stability_gate(planned: SuitePlan) -> SuitePlan:
     if not asked or any(gates_stability(gate) for gate in planned.gates):
         return planned
     gate = parse_gate(DEFAULT_STABILITY_GATE)
-    return planned if planned.problem(gate) else replace(planned, gates=(*planned.gates, gate))
+    if problem := planned.problem(gate):
+        return replace(planned, without_stability_gate=problem)
+    return replace(planned, gates=(*planned.gates, gate))
 
 
 def make_plan(

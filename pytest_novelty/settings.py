@@ -104,6 +104,8 @@ def read_sample(name: str, value: object) -> int | SampleRange:
     if ".." not in text:
         return read_count(name, text)
     first, _, last = text.partition("..")
+    if not (first.strip().isdecimal() and last.strip().isdecimal()):
+        raise SettingsError(f"{name} is {text!r}", hint="Write a number of instances, or a range such as 60..300")
     limits = SampleRange(read_count(name, first, 2), read_count(name, last, 2))
     if limits.first >= limits.last:
         raise SettingsError(f"{name} is {text!r}, which does not grow", hint="Give the smaller number first: 60..300")

@@ -6,9 +6,10 @@ from collections.abc import Callable, Iterable, Sequence
 
 from pytest_novelty.calls import Case
 from pytest_novelty.deciding import FAIL, NOT_ENFORCED, PASS
-from pytest_novelty.looks import LOOK_LEVEL, SampleRange
+from pytest_novelty.looks import SampleRange
 from pytest_novelty.outcomes import CaseResult
 from pytest_novelty.plan import Plan
+from pytest_novelty.reports.text import plural
 from pytest_novelty.results import make_report
 
 Segment = tuple[str, int]
@@ -79,15 +80,16 @@ class Stopping:
             if suite in self._stopped:
                 notes.append(f"{self._reason(suite)}; no more were asked")
             elif planned.gates:
-                size = planned.looks[look - 1]
+                planned_looks = plural(len(planned.looks), "look")
                 notes.append(
-                    f"{suite}: no look before the last, {look} of {look} ({size} instances), decided all gates"
+                    f"{suite}: {planned_looks} planned, up to {planned.looks[-1]} instances; none ended the run early"
                 )
             else:
                 notes.append(f"{suite} has no gate to decide: all {planned.looks[-1]} instances were to be asked")
             if len(planned.looks) > 1:
                 notes.append(
-                    f"{suite}: {100 * LOOK_LEVEL:.1f} % intervals, which hold at 95 % over {len(planned.looks)} looks"
+                    f"{suite}: {100 * planned.level:.1f} % intervals, which hold at 95 % over {len(planned.looks)} looks; "
+                    "stars and p values are of this look alone"
                 )
         return notes
 

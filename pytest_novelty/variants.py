@@ -62,7 +62,8 @@ def _name_problem(name: str, inherited: Mapping[str, Variant]) -> str:
 
 
 def is_variant_name(text: str) -> bool:
-    return _NAME.fullmatch(text) is not None
+    """``max``, ``min`` and ``mean`` stand for all variants in a gate."""
+    return _NAME.fullmatch(text) is not None and text not in ("max", "min", "mean")
 
 
 def _read_axes(given: Mapping[str, Any], document: Document, place: Place) -> dict[str, Any]:

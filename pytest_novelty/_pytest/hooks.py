@@ -170,7 +170,8 @@ class ActiveHooks:
             return
         self.session.close(0.0 if self._interrupted else 5.0)
         if not self.session.received:
-            if self.session.unpaid or self.session.unrecorded:  # nothing was found out, so nothing passed
+            asked = bool(self.session.plan.suites) and not self._deselected
+            if self.session.unpaid or self.session.unrecorded or asked:  # nothing was found out, so nothing passed
                 self._incomplete = True
                 self.session.conclude(unenforced)
                 self.session.write_reports()

@@ -36,7 +36,7 @@ class Entry:
 
     ``better``: ``high`` or ``low``, or ``""`` where neither is. ``title``: what the terminal calls it. ``votes``: valid votes of
     a request that it takes. ``both_orders``: it takes pairs shown in both orders. ``is_mean``: a mean of values of single
-    instances, so that it can be averaged over variants.
+    instances, so that it can be averaged over variants. ``is_excess``: what is beyond noise, a square in expectation.
     """
 
     name: str
@@ -49,6 +49,7 @@ class Entry:
     votes: int = 1
     both_orders: bool = False
     is_mean: bool = True
+    is_excess: bool = False
 
     def load(self) -> Any:
         """The function that computes it."""
@@ -181,6 +182,7 @@ CATALOGUE: Final[dict[str, Metric]] = {
             "stability:excess_order_flip",
             votes=2,
             both_orders=True,
+            is_excess=True,
         ),
         Metric(
             "reliability",
@@ -207,7 +209,9 @@ PAIRED: Final[dict[str, PairMetric]] = {
         PairMetric("flip_rate", "verdicts that change", SHARE, _BOTH, "low", "variants:flip_rate"),
         PairMetric("null_flip_rate", "would change by noise", UNIT, _BOTH, "low", "variants:null_flip_rate"),
         PairMetric("reversal_rate", "verdicts turned round", SHARE, _BOTH, "low", "variants:reversal_rate"),
-        PairMetric("excess_flip", "vote shift, squared", SIGNED, _BOTH, "low", "variants:excess_flip", votes=2),
+        PairMetric(
+            "excess_flip", "vote shift, squared", SIGNED, _BOTH, "low", "variants:excess_flip", votes=2, is_excess=True
+        ),
         PairMetric("vote_shift", "moves votes, beyond noise", ROOT, _BOTH, "low", "variants:vote_shift", votes=2),
         PairMetric("score_shift", "moves scores", SCORE, _POINT, "", "score_pairs:score_shift"),
         PairMetric(

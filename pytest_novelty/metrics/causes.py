@@ -22,8 +22,9 @@ from pytest_novelty.metrics.view import View
 class Causes:
     """p values of one pair, None where there is no test.
 
-    moved: exchange test of the votes; where they have scores and no labels, of drift or scatter of the scores. ``method`` says
-        how it was made.
+    moved: the least of two Holm-adjusted p: exchange test of the votes, and drift or scatter of the scores where both sides have
+        some. ``by_scores``: it is the scores'. ``method`` says how it was made.
+    silenced: swap test of the shares of valid votes: the variant takes votes away, or brings them.
     together: the order's pull is another under the variant: swap tests of position bias and of excess order flip, Holm.
     null: the exchange distribution, for what would have been seen.
     """
@@ -33,6 +34,7 @@ class Causes:
     together: float | None = None
     null: Null | None = None
     by_scores: bool = False
+    silenced: float | None = None
 
 
 def find_causes(pair: Pair) -> Causes:
@@ -40,11 +42,21 @@ def find_causes(pair: Pair) -> Causes:
     if pair.same_calls or not len(pair):
         return Causes()
     null = null_of(pair)
-    if null is not None:
-        shift = float(pair.excess[np.isfinite(pair.excess)].mean())
-        return Causes(null.tail(shift), null.method, _together(pair), null)
-    moved = _scores_moved(pair) if pair.unlabelled_sides else None
-    return Causes() if moved is None else Causes(moved, "re-splits and swaps of the scores", by_scores=True)
+    votes = None if null is None else null.tail(float(pair.excess[np.isfinite(pair.excess)].mean()))
+    by_votes, by_scores = holm([votes, _scores_moved(pair)])
+    silenced = _silenced(pair)
+    if by_scores is not None and (by_votes is None or by_scores < by_votes):
+        return Causes(by_scores, "re-splits and swaps of the scores", _together(pair), null, True, silenced)
+    if by_votes is None or null is None:
+        return Causes(silenced=silenced)
+    return Causes(by_votes, null.method, _together(pair), null, silenced=silenced)
+
+
+def _silenced(pair: Pair) -> float | None:
+    known = np.isfinite(pair.lost)
+    if not known.any():
+        return None
+    return swap_test(pair.lost[known], pair.one.clusters_of(known), pair.one.seed)
 
 
 def order_p(view: View) -> float | None:

@@ -2,7 +2,8 @@
 
 Pairs: the share of pairs that ours win less the share that base wins, ties half, in [-1, 1]; a pair without a verdict counts as a
 tie. Single ideas: the difference of the shares called novel, and of the mean scores; ideas without a verdict are left out.
-Intervals are over pairs or ideas, or whole clusters of them (STATISTICS.md 2); the judge's noise is inside.
+Intervals are over ideas, or whole clusters of them (STATISTICS.md 2); the judge's noise is inside. Pairs that share no idea are
+independent; where they do, both their ideas count (``crossed.py``).
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from pytest_novelty.metrics.crossed import crossed_mean, shares_ideas
 from pytest_novelty.metrics.deferred import settle
 from pytest_novelty.metrics.estimating import signed_mean
 from pytest_novelty.metrics.intervals import effective_share, wilson
@@ -56,18 +58,40 @@ def _side(is_ours: bool | None) -> float:
 
 def _pairs_won(view: View, contrast: Contrast) -> list[Difference]:
     values = np.full(len(view), np.nan)
+    numbers: dict[tuple[str, str], int] = {}  # by what an idea says: ids may mean another idea in another instance
+    ideas = np.zeros((len(view), 2), dtype=np.int64)
     undecided = 0
     for row, (instance, code) in enumerate(zip(view.instances, view.label_codes, strict=True)):
         sides = [_side(contrast.is_ours(idea)) for idea in instance.ideas]
         if sorted(sides) == [-1.0, 1.0]:
             values[row] = sides[code] if code in (0, 1) else 0.0
             undecided += code > 2
+            for idea, side in zip(instance.ideas, sides, strict=True):
+                ideas[row, int(side < 0)] = numbers.setdefault((idea.title, idea.text), len(numbers))
     known = np.isfinite(values)
     if not known.any():
         return []
-    note = f"{undecided} pairs without a verdict count as ties" if undecided else ""
-    (estimate,) = settle([signed_mean(view, values, note)])
-    return [Difference(WON, estimate, swap_test(values[known], view.clusters_of(known), view.seed))]
+    note = f"{undecided} without a verdict, counted as ties" if undecided else ""
+    clusters = view.clusters_of(known)
+    ours, base = ideas[known].T
+    if not shares_ideas(ours, base) or _are_inside(clusters, ours, base):
+        (estimate,) = settle([signed_mean(view, values, note)])
+        return [Difference(WON, estimate, swap_test(values[known], clusters, view.seed))]
+    interval, p = crossed_mean(values[known], ours, base, view.level)
+    counts = f"{len(np.unique(ours))} ideas of ours and {len(np.unique(base))} of base"
+    note = "; ".join(filter(None, [f"over {counts}", note]))
+    value, n = float(values[known].mean()), int(known.sum())
+    if interval is None:
+        return [Difference(WON, Estimate(value, None, None, n, "", note), None)]
+    return [Difference(WON, Estimate(value, interval.low, interval.high, n, interval.method, note), p)]
+
+
+def _are_inside(clusters: IntArray | None, *sides: IntArray) -> bool:
+    """Whether all pairs of an idea are in one cluster."""
+    if clusters is None:
+        return False
+    owner: dict[int, int] = {}
+    return all(owner.setdefault(int(i), int(c)) == c for side in sides for i, c in zip(side, clusters, strict=True))
 
 
 def _between_groups(view: View, values: FloatArray, sides: FloatArray, measure: str) -> Difference | None:

@@ -8,13 +8,15 @@ from typing import TypeAlias
 
 import numpy as np
 
-from pytest_novelty.metrics.catalogue import ROOT, SHARE, SIGNED, UNIT, Entry, Metric, PairMetric
+from pytest_novelty.metrics.catalogue import ROOT, SCORE, SHARE, SIGNED, UNIT, Entry, Metric, PairMetric
 from pytest_novelty.metrics.deferred import Computed, settle, then
 from pytest_novelty.metrics.estimating import excess_mean, mean_in_unit, root, signed_mean
 from pytest_novelty.metrics.pairing import SAME_CALLS, Pair
+from pytest_novelty.metrics.score_pairs import score_span
 from pytest_novelty.metrics.view import Estimate, View
 
 _ENDS = {SHARE: (0.0, 1.0), UNIT: (0.0, 1.0), ROOT: (0.0, 1.0), SIGNED: (-1.0, 1.0)}
+"""Scores have none that all judges share: the interval is then open."""
 
 MAX, MIN, MEAN = "max", "min", "mean"
 
@@ -50,8 +52,8 @@ def _open_ended(estimate: Estimate, entry: Entry, over: str) -> Estimate:
     """Of a variant that gave no estimate (no valid votes, say) anything may be true: no gate may pass for want of it."""
     ends = _ENDS.get(entry.kind)
     if over == MAX:
-        return replace(estimate, high=None if ends is None else ends[1])
-    return replace(estimate, low=None if ends is None else ends[0])
+        return replace(estimate, high=None if ends is None else ends[1], is_open=True)
+    return replace(estimate, low=None if ends is None else ends[0], is_open=True)
 
 
 def extreme(usual: Mapping[str, Estimate], strict: Mapping[str, Estimate], over: str) -> Estimate:
@@ -84,6 +86,7 @@ def _mean(entry: Entry, members: Mapping[str, Member]) -> Estimate:
     known = {name: one for name, one in zip(members, found, strict=True) if one.value is not None}
     if not known:
         return Estimate.undefined(found[0].note)
+    untold = sum(one.value is None and not one.note.startswith(SAME_CALLS) for one in found)
     values = [one.values for one in known.values() if one.values is not None]
     if len(values) < len(known):
         return Estimate.undefined(f"{entry.name} is no mean over instances")
@@ -97,10 +100,29 @@ def _mean(entry: Entry, members: Mapping[str, Member]) -> Estimate:
     if entry.kind == ROOT:
         computed = then(excess_mean(view, means, note), root)
     elif entry.kind == SIGNED:
-        computed = excess_mean(view, means, note) if entry.name.startswith("excess") else signed_mean(view, means, note)
+        computed = excess_mean(view, means, note) if entry.is_excess else signed_mean(view, means, note)
+    elif entry.kind == SCORE:
+        span = max(score_span(member) for member in narrowed.values() if isinstance(member, Pair))
+        computed = signed_mean(view, means, note, minimum=-span, maximum=span)
     else:
         computed = mean_in_unit(view, means, note)
-    return settle([computed])[0]
+    (estimate,) = settle([computed])
+    silenced = any(one.is_open for one in known.values())
+    return (
+        _with_untold(replace(estimate, is_open=silenced), entry, untold, len(known)) if untold or silenced else estimate
+    )
+
+
+def _with_untold(estimate: Estimate, entry: Entry, untold: int, known: int) -> Estimate:
+    """A mean of which some members are not known lies between what it is if they are least and if they are most."""
+    ends = _ENDS.get(entry.kind)
+    if not untold:
+        return estimate
+    if ends is None or estimate.low is None or estimate.high is None:
+        return replace(estimate, low=None, high=None, is_open=True)
+    every = known + untold
+    low, high = (known * estimate.low + untold * ends[0]) / every, (known * estimate.high + untold * ends[1]) / every
+    return replace(estimate, low=low, high=high, is_open=True)
 
 
 def compute_all(entry: Entry, members: Sequence[Member]) -> list[Estimate]:

@@ -70,8 +70,29 @@ class Pair:
         return ""
 
     @cached_property
+    def silenced(self) -> BoolArray:
+        """(n,) the other side has two valid votes of some request, and this one of none: what it does there, nobody knows."""
+        has = [(view.counts.sum(axis=-1) >= 2).any(axis=1) for view in (self.other, self.one)]
+        return np.asarray(has[0] & ~has[1])
+
+    @cached_property
+    def lost(self) -> FloatArray:
+        """(n,) the share of an instance's planned votes that are valid on the other side, less that on this one."""
+        shares = [_valid_share(view) for view in (self.other, self.one)]
+        return np.asarray(shares[0] - shares[1], dtype=np.float64)
+
+    @cached_property
     def excess(self) -> FloatArray:
         """(n,) excess flip of each instance, averaged over its orders; nan without two valid votes of a request on both
         sides. Only where ``why_no_votes`` is empty.
         """
         return mean_over_orders(excess(self.one.counts, self.other.counts))
+
+
+def _valid_share(view: View) -> FloatArray:
+    """(n,) valid votes, and scores where there are no labels, of those that were asked for."""
+    asked = np.array([len(result.outcome.votes) for result in view.results])
+    valid = view.counts.sum(axis=(1, 2))
+    scored = np.array([len(row) for row in view.vote_scores])
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.asarray(np.maximum(valid, scored) / asked, dtype=np.float64)

@@ -37,21 +37,25 @@ def can_pass_share(
     return interval.high <= threshold + 1e-12 if direction == "<=" else interval.low >= threshold - 1e-12
 
 
-def planned_n_share(p: float, t: float, power: float = 0.8, design_effect: float = 1.0) -> int | None:
+def planned_n_share(
+    p: float, t: float, power: float = 0.8, design_effect: float = 1.0, level: float = 0.95
+) -> int | None:
     """Instances that decide a share of about `p` against `t` with this power; None where p = t."""
     if p == t:
         return None
-    spread = _z_two_sided() * math.sqrt(t * (1 - t)) + normal_quantile(power) * math.sqrt(p * (1 - p))
+    spread = two_sided_z(level) * math.sqrt(t * (1 - t)) + normal_quantile(power) * math.sqrt(p * (1 - p))
     return max(1, math.ceil(round(design_effect * (spread / (p - t)) ** 2, 9)))
 
 
-def planned_n_mean(sd: float, theta: float, t: float, power: float = 0.8, design_effect: float = 1.0) -> int | None:
-    """The same for a mean of per-instance values with standard deviation `sd`: 7.85 sd^2 / (theta - t)^2."""
+def planned_n_mean(
+    sd: float, theta: float, t: float, power: float = 0.8, design_effect: float = 1.0, level: float = 0.95
+) -> int | None:
+    """The same for a mean of per-instance values with standard deviation `sd`: 7.85 sd^2 / (theta - t)^2 at 95 %."""
     if theta == t or not np.isfinite(sd):
         return None
-    factor = (_z_two_sided() + normal_quantile(power)) ** 2
+    factor = (two_sided_z(level) + normal_quantile(power)) ** 2
     return max(1, math.ceil(round(design_effect * factor * (sd / (theta - t)) ** 2, 9)))
 
 
-def _z_two_sided() -> float:
-    return normal_quantile(0.975)
+def two_sided_z(level: float) -> float:
+    return normal_quantile(0.5 + level / 2)

@@ -29,9 +29,11 @@ POWER: Final = 0.8
 def detectable_shift(pair: Pair, null: Null, alpha: float) -> float | None:
     """The vote shift (a probability) that an exchange test at level ``alpha`` sees with 80 % power; None if none is."""
     units = null.n if pair.one.clusters is None else len(np.unique(pair.one.clusters[np.isfinite(pair.excess)]))
-    votes = [int(np.median(side.counts.sum(axis=-1))) for side in (pair.one, pair.other)]
-    if min(votes) < 2:
+    sizes = [side.counts.sum(axis=-1) for side in (pair.one, pair.other)]
+    known = (sizes[0] >= 2) & (sizes[1] >= 2)
+    if not known.any():
         return None
+    votes = [int(np.median(size[known])) for size in sizes]
     noise = np.concatenate([disagreement(side.counts).reshape(-1) for side in (pair.one, pair.other)])
     retest = float(noise[np.isfinite(noise)].mean())
     return shift_seen(null, units, votes[0], votes[1], pair.one.counts.shape[1], retest, alpha)

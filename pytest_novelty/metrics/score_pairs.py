@@ -41,7 +41,7 @@ def score_shift(pair: Pair) -> Computed:
     """Mean of the variant's mean score minus the reference's."""
     if why := _no_scores(pair):
         return Estimate.undefined(why)
-    span = _span(pair)
+    span = score_span(pair)
     return signed_mean(
         pair.one, pair.one.mean_scores - pair.other.mean_scores, _left_out(pair), minimum=-span, maximum=span
     )
@@ -56,7 +56,7 @@ def score_rms_shift(pair: Pair) -> Computed:
     square = (pair.one.mean_scores - pair.other.mean_scores) ** 2 - noise
     if not np.isfinite(square).any():
         return Estimate.undefined("needs two scores of an idea on both sides")
-    span = _span(pair) ** 2
+    span = score_span(pair) ** 2
     return then(
         signed_mean(pair.one, square, _left_out(pair), minimum=-span / 2, maximum=span, clip_at_zero=True), root
     )
@@ -205,7 +205,7 @@ def _left_out(pair: Pair) -> str:
     return f"{missing} ideas without a score on both sides left out" if missing else ""
 
 
-def _span(pair: Pair) -> float:
+def score_span(pair: Pair) -> float:
     """The width of the scale: as declared, else as used."""
     if pair.one.traits.score_range is not None and pair.one.traits.score_range == pair.other.traits.score_range:
         low, high = pair.one.traits.score_range

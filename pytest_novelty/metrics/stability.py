@@ -56,6 +56,13 @@ def retest_flip_rate(view: View) -> Computed:
 
 
 @deferrable
+def decided_flip_rate(view: View) -> Computed:
+    """The same of the votes for one of the two labels alone: half of a coin's differ, however often it declares a tie."""
+    values = mean_over_orders(disagreement(view.counts[:, :, :2]))
+    return mean_in_unit(view, values, "needs two votes for a label")
+
+
+@deferrable
 def position_bias(view: View) -> Computed:
     """P(first shown chosen) - P(second shown chosen) over decided votes; orders weigh equally within an instance."""
     if why := _two_orders(view):

@@ -7,6 +7,7 @@ difference of probabilities in [0, 1]; what cannot be told is undefined, with th
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 import numpy as np
 
@@ -75,7 +76,18 @@ def excess_flip(pair: Pair) -> Computed:
         return Estimate.undefined(NO_VOTES_NOTE if silent else TOO_FEW_VOTES_NOTE)
     left_out = int((~known).sum())
     note = f"{left_out} instances with fewer than two valid votes of a request left out" if left_out else ""
-    return excess_mean(pair.one, pair.excess, note)
+    computed = excess_mean(pair.one, pair.excess, note)
+    silenced = int(pair.silenced.sum())
+    return then(computed, lambda found: _with_silenced(found, silenced)) if silenced else computed
+
+
+def _with_silenced(estimate: Estimate, silenced: int) -> Estimate:
+    """Instances that only the variant leaves without votes may have been shifted by anything: the upper bound counts them so."""
+    if estimate.high is None:
+        return estimate
+    high = (estimate.high * estimate.n + silenced) / (estimate.n + silenced)
+    note = f"{silenced} instances that lose their votes count as anything"
+    return replace(estimate, high=high, note="; ".join(filter(None, [estimate.note, note])), is_open=True)
 
 
 @deferrable

@@ -30,7 +30,8 @@ class Estimate:
     """A metric's value with its 95 % interval; all None where it is undefined, and ``note`` says why.
 
     ``n``: the instances it rests on. ``sd``: standard deviation of the per-instance values, where the metric is a mean (of
-    their squares' mean, where it is the root of one). ``values``: what the metric is the mean (or the root of the mean) of,
+    their squares' mean, where it is the root of one). ``is_open``: a side of the interval stands for what could not be
+    estimated, and more instances would not close it. ``values``: what the metric is the mean (or the root of the mean) of,
     (instances of the view,), nan where an instance has none; None where it is no mean.
     """
 
@@ -42,6 +43,7 @@ class Estimate:
     note: str = ""
     sd: float | None = None
     values: FloatArray | None = field(default=None, repr=False, compare=False)
+    is_open: bool = False
 
     @classmethod
     def undefined(cls, note: str, n: int = 0) -> Estimate:

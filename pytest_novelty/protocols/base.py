@@ -86,7 +86,7 @@ def read_number(value: Mapping[str, Json], key: str, limits: tuple[float, float]
         return violates(f"{key} is too large for a number", "out of range")
     if number != number or number in (float("inf"), float("-inf")):
         return violates(f"{key} must be finite, not {number}", "out of range")
-    if abs(number) > 1e100:  # sums and squares must stay finite
+    if abs(number) > 1e20:  # cubes of sums of squares must stay finite
         return violates(f"{key} {number:g} is too large for a number", "out of range")
     if limits is not None and not limits[0] <= number <= limits[1]:
         return violates(

@@ -41,6 +41,11 @@ def announce(plan: Plan, stored: Mapping[str, int], older: Mapping[str, int]) ->
         and DEFAULT_STABILITY_GATE not in (*planned.suite.gates, *settings.gates)
     ]
     lines += [f"novelty: no outcome can pass a gate: {text}" for text in plan.announcements()]
+    lines += [
+        f"novelty: {planned.suite.name} is not held to stability: {planned.without_stability_gate}"
+        for planned in plan.suites.values()
+        if planned.without_stability_gate
+    ]
     return lines
 
 

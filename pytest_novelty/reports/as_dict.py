@@ -158,6 +158,8 @@ def _variant(item: VariantResult) -> dict[str, Any]:
         "moved": {"p": item.moved_p, "p_holm": item.moved_p_holm, "method": item.method},
         "order_p_holm": item.order_p_holm,
         "together_p_holm": item.together_p,
+        "votes_lost": item.lost,
+        "votes_lost_p_holm": item.lost_p,
         "detectable_vote_shift": item.seen,
         "own_noise_flip_rate": item.noise,
         "transitions": {before: dict(row) for before, row in item.transitions.items()},
@@ -193,6 +195,7 @@ def _claim(item: Claim) -> dict[str, Any]:
         "least_favourable": item.least_favourable,
         "sign_holds": item.signs,
         "star_holds": item.stars,
+        "star_against": item.against,
         "sentence": item.sentence,
     }
 

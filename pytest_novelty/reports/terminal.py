@@ -77,7 +77,7 @@ def _table(report: Report, planned: SuitePlan, judge: str, variant: str, width: 
         *meaning,
         ("metric", "left"),
         ("value", "right"),
-        ("95 % interval", "left"),
+        (f"{100 * planned.level:.3g} % interval", "left"),
         ("n", "right"),
         ("gate", "left"),
         ("", "left"),
@@ -271,7 +271,7 @@ def _next_steps(report: Report) -> Iterator[str]:
     open_gates = [gate for gate in report.gates if gate.decision == INCONCLUSIVE and gate.value is not None]
     if open_gates:
         first = open_gates[0]
-        yield f"{first.gate.text} is undecided for {first.judge}: {first.message.rpartition('; ')[2]}."
+        yield f"{first.gate.text} is undecided for {first.judge}: {first.advice or 'there is no interval to decide by'}."
     if report.calls.failed:
         yield "see raw answers of invalid verdicts: run again with -rA, or read the store with pytest-novelty export."
     judges = [judge.name for judge in report.plan.judges]

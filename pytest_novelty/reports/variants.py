@@ -34,13 +34,14 @@ _COLUMNS: Final = {
         ("null flips", "null_flip_rate", False),
         ("vote shift", "vote_shift", True),
         ("score shift", "score_shift", True),
+        ("scores move", "score_rms_shift", True),
         ("ranks turn", "rank_flip", False),
         ("ties", "tie_rate", False),
     ),
 }
 """(heading, metric, with its interval); columns in which nothing is defined are left out."""
 _WIDE: Final = 100
-_ONLY_WIDE: Final = ("macro_f1", "null_flip_rate", "rank_flip")
+_ONLY_WIDE: Final = ("macro_f1", "auroc", "null_flip_rate", "score_shift", "rank_flip")
 """What a narrower terminal has no room for."""
 
 
@@ -56,10 +57,13 @@ def variant_lines(report: Report, planned: SuitePlan, judge: str, width: int, co
     yield ""
     if found:
         yield _table(report, planned, judge, found, width, colour)
+        if width < _WIDE and planned.suite.protocol == "pairwise":
+            yield styled(f"  (null flips are shown by terminals of {_WIDE} columns)", "dim")
     for item in found:
         yield styled(f"  {item.variant} ({', '.join(item.changed)}): {clean(item.sentence, 300)}.")
         if item.moves and (turned := _turned(item)):
-            yield styled(f"    verdicts: {turned}", "dim")
+            places = ", first and second as the suite has them" if planned.suite.protocol == "pairwise" else ""
+            yield styled(f"    verdicts{places}: {turned}", "dim")
     for reason, names in skipped.items():
         counts = "it counts" if len(names) == 1 else "they count"
         yield styled(f"  {', '.join(names)}: skipped, {judge} {reason}; {counts} for nothing.", "dim")
@@ -69,14 +73,16 @@ def variant_lines(report: Report, planned: SuitePlan, judge: str, width: int, co
         if (gate.judge, gate.suite) == (judge, planned.suite.name) and gate.gate.variant != REFERENCE
     ]
     if gates and found:
-        table = new_table("", [("gate on variants", "left"), ("value", "left"), ("", "left"), ("", "left")], colour)
+        columns: list[tuple[str, Justify]] = [("gate on variants", "left"), ("value", "left"), ("n", "right")]
+        table = new_table("", [*columns, ("", "left"), ("", "left")], colour)
         for gate in gates:
             name = gate.gate.metric + (
                 "" if gate.gate.metric.startswith(("max_", "mean_")) else _where(gate.gate.variant)
             )
+            name += "" if gate.gate.stratum is None else f"@{':'.join(gate.gate.stratum)}"
             estimate = Estimate(gate.value, gate.low, gate.high, gate.n)
             value = f"{show_value(gate.gate.metric, gate.value)} {show_interval(gate.gate.metric, estimate)}".strip()
-            table.add_row(styled(name), styled(value), *gate_cells(gate))
+            table.add_row(styled(name), styled(value), str(gate.n), *gate_cells(gate))
         yield table
 
 
@@ -146,10 +152,12 @@ def _is_defined(estimate: Estimate | None) -> bool:
 
 
 def _stars(item: VariantResult) -> Callable[[str], bool]:
-    """Which cells differ from the reference: the vote shift by the exchange test, metrics of one view by the swap test."""
+    """Which cells differ from the reference: vote shift and scores' moves by the exchange tests, metrics of one view by the swap
+    test.
+    """
     found = {change.metric for change in item.changes if change.starred}
     if item.moved_p_holm is not None and item.moved_p_holm <= LEVEL:
-        found.add("vote_shift" if _is_defined(item.estimates.get("vote_shift")) else "score_shift")
+        found.add("vote_shift" if _is_defined(item.estimates.get("vote_shift")) else "score_rms_shift")
     return found.__contains__
 
 

@@ -87,7 +87,7 @@ def test_it_follows_the_position() -> None:
     cause, sentence = attribute(replace(QUIET, reference=single, order_p=(0.01, 0.03)))
     assert cause == ORDER
     assert sentence == (
-        "it follows the position (60 points beyond noise); no effect found in n = 120; an effect above 14 points would have been seen"
+        "it follows the position (60 points beyond noise); no effect found in n = 120; an effect above 14 points would have been seen 4 times in 5"
     )
     for order_p in ((0.01, 0.2), (0.2, 0.01), (None, 0.01), (None, None)):
         assert attribute(replace(QUIET, reference=single, order_p=order_p))[0] == NOTHING
@@ -106,8 +106,11 @@ def test_it_is_a_coin(low: float, high: float, is_coin: bool) -> None:
 
 
 def test_no_effect_found() -> None:
-    assert attribute(QUIET) == (NOTHING, "no effect found in n = 120; an effect above 14 points would have been seen")
-    assert attribute(replace(QUIET, seen=0.01))[1].endswith("an effect above 1 point would have been seen")
+    assert attribute(QUIET) == (
+        NOTHING,
+        "no effect found in n = 120; an effect above 14 points would have been seen 4 times in 5",
+    )
+    assert attribute(replace(QUIET, seen=0.01))[1].endswith("an effect above 1 point would have been seen 4 times in 5")
     assert attribute(replace(QUIET, seen=None)) == (
         NOTHING,
         "no effect found in n = 120; so few would not have shown any",

@@ -22,12 +22,15 @@ ViewOf = Callable[..., View]
 
 
 def with_systems(view: View, systems: list[str]) -> View:
-    """Instances whose ideas are of the systems given (pairs: one letter an idea, o b or -)."""
+    """Instances whose ideas are of the systems given (pairs: one letter an idea, o b or -), and no two the same."""
     names = {"o": "ours", "b": "base", "-": None}
     made = [
         replace(
             instance,
-            ideas=tuple(replace(idea, system=names[c]) for idea, c in zip(instance.ideas, word, strict=True)),
+            ideas=tuple(
+                replace(idea, system=names[c], text=f"{idea.id} of {instance.id}")
+                for idea, c in zip(instance.ideas, word, strict=True)
+            ),
         )
         for instance, word in zip(view.instances, systems, strict=True)
     ]
@@ -41,7 +44,7 @@ def test_pairs_won_less_lost_ties_half(make_view: ViewOf) -> None:
     (found,) = differences(view, CONTRAST)
     assert found.measure == WON
     assert (found.estimate.value, found.estimate.n) == (pytest.approx((3 - 1) / 7), 7)
-    assert found.estimate.note == "1 pairs without a verdict count as ties"
+    assert found.estimate.note == "1 without a verdict, counted as ties"
     assert found.p == pytest.approx(10 / 16)  # 3 : 1 of four decided pairs, two-sided
 
 
@@ -149,10 +152,37 @@ def test_what_is_said_of_all_variants(make_view: ViewOf, make_suite: Callable[..
     assert [held.variant for held in claim.held] == ["reference", "P1", "P2", "P3"]
     assert claim.sentence.startswith("ours less base, pairs won: +80 points [")
     assert "; least favourable P3: -10 points [" in claim.sentence
-    assert claim.sentence.endswith("the sign holds in 3 of 4 variants, the star in 2")
+    assert claim.sentence.endswith("; ours ahead in 3 of 4 variants, with a star in 2")
     assert claim.held[0].p is not None
     assert claim.held[0].p_holm is not None
     assert claim.held[0].p_holm == pytest.approx(4 * claim.held[0].p)
+
+
+def test_a_star_against_the_claim_does_not_hold_it_up(make_view: ViewOf, make_suite: Callable[..., Suite]) -> None:
+    turned = {"reference": ["xx xx"] * 18 + ["yy yy"] * 2, "P4": ["xx xx"] * 2 + ["yy yy"] * 18}
+    (claim,) = claims_of(make_view, make_suite, turned)
+    assert (claim.signs, claim.stars, claim.against) == (1, 1, 1)
+    assert claim.sentence.endswith("; ours ahead in 1 of 2 variants, with a star in 1; base ahead with a star in 1")
+
+
+def test_pairs_that_share_ideas_count_their_ideas(make_view: ViewOf) -> None:
+    """Five ideas of ours and four of base in 20 pairs, all won; what an idea's id is does not matter."""
+    view = with_systems(make_view(["xx xx"] * 20), ["ob"] * 20)
+    texts = [(f"ours {k % 5}", f"base {k % 4}") for k in range(20)]
+    made = tuple(
+        replace(item, ideas=tuple(replace(idea, text=text) for idea, text in zip(item.ideas, pair, strict=True)))
+        for item, pair in zip(view.instances, texts, strict=True)
+    )
+    shared = View(view.results, replace(view.suite, instances=made), view.traits)
+    (found,) = differences(shared, CONTRAST)
+    assert (found.estimate.value, found.estimate.high, found.estimate.n) == (1.0, 1.0, 20)
+    assert found.estimate.note == "over 5 ideas of ours and 4 of base"
+    assert found.p == pytest.approx(0.139, abs=1e-3)  # t of 2 with 3 degrees of freedom
+    (alone,) = differences(view, CONTRAST)
+    assert alone.p == pytest.approx(2 / 2**20)
+    assert alone.estimate.low is not None
+    assert found.estimate.low is not None
+    assert found.estimate.low < alone.estimate.low
 
 
 def test_one_wording(make_view: ViewOf, make_suite: Callable[..., Suite]) -> None:

@@ -139,7 +139,7 @@ END = " Labels: construction. Not measured: grounding."
             ONCE,
             3,
             "mine 3f2a is right on 90 % [55, >99] of 10 pairs (coin 34); asked again it changes 7 % of votes; 10 % turn with the "
-            "order, as its own noise would.",
+            "order, no more than its own noise might.",
         ),
         (
             BROKEN,
