@@ -51,8 +51,8 @@ class GateResult:
 
 
 class Reach(NamedTuple):
-    """What a run could do at most: the level of its intervals, the instances that the suite has and that ran, and why no outcome
-    of the run could pass the gate (empty if one could).
+    """What a run could do at most: the level of its intervals, the instances that the suite has and that ran, and, of a suite in
+    clusters, why no outcome of the run could pass the gate (empty if one could).
     """
 
     level: float = 0.95
@@ -149,12 +149,11 @@ def more_needed(
     ran = max(estimate.n, reach.ran or 0)
     total = max(math.ceil(needed * ran / estimate.n), ran + 1)  # as many of the further ones will be of use
     text = f"about {total} instances would decide"
-    if reach.available is not None and total > reach.available:
-        return f"{text}, and the suite has {reach.available}"
+    limit = f"; the suite has {reach.available}" if reach.available is not None and total > reach.available else ""
     if price is None:
-        return text
+        return text + limit
     further = total - ran
-    return f"{text} ({further} more, {_cost(price, further)})"
+    return f"{text} ({further} more, {_cost(price, further)}){limit}"
 
 
 def _planned(gate: Gate, estimate: Estimate, level: float) -> int | None:

@@ -65,7 +65,9 @@ def _reach(plan: Plan, planned: SuitePlan, gate: Gate, views: Mapping[Key, View]
         place = gate.stratum
         return sum(place is None or item.strata.get(place[0]) == place[1] for item in instances)
 
-    impossible = planned.problem(gate, by_point=plan.settings.by_point) or ""
+    # Of clusters it is their number that counts, and no formula for instances says how many it takes.
+    clustered = planned.suite.cluster is not None
+    impossible = (planned.problem(gate, by_point=plan.settings.by_point) or "") if clustered else ""
     ran = min(size(views[key].instances) for key in _needed(gate, judge, views))
     return Reach(planned.level, size(planned.suite.instances), ran, impossible)
 

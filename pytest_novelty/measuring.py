@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-import numpy as np
-
 from pytest_novelty.attribution import LEVEL, SILENCED, TOGETHER, VARIANT, Facts, attribute
 from pytest_novelty.gates import MAX, Gate
 from pytest_novelty.metrics.catalogue import FAMILIES, PAIRED, Entry, Metric, PairMetric, metrics_for, pair_metrics_for
@@ -243,8 +241,6 @@ def _variant_results(
     for name, pair in pairs.items():
         p = moved[name]
         noise = own_flip_rate(pair) if p is not None and p <= LEVEL else None
-        known = np.isfinite(pair.lost)
-        lost = float(pair.lost[known].mean()) if known.any() else 0.0
         facts = Facts(
             variants[name].changed,
             len(pair),
@@ -258,7 +254,7 @@ def _variant_results(
             seen=_seen(pair, causes[name], tested),
             noise=noise,
             by_scores=causes[name].by_scores,
-            lost=(lost, silenced[name]),
+            lost=(pair.lost_share, silenced[name]),
             decided=(decided[REFERENCE], decided[name]),
         )
         cause, sentence = attribute(facts)
@@ -281,7 +277,7 @@ def _variant_results(
                 together_p=together[name],
                 seen=facts.seen,
                 noise=noise,
-                lost=lost,
+                lost=pair.lost_share,
                 lost_p=silenced[name],
             )
         )

@@ -19,6 +19,7 @@ from pytest_novelty._pytest.cases import letter_of, plain
 from pytest_novelty._pytest.collecting import Collecting, not_collecting
 from pytest_novelty._pytest.ids import VIRTUAL, case_ids, gate_id, slug, virtual_part
 from pytest_novelty._pytest.looking import Looking, refuse_workers
+from pytest_novelty._pytest.missing import what_is_missing
 from pytest_novelty._pytest.options import read_settings
 from pytest_novelty._pytest.registration import conftests_read, merge_gates, merge_names
 from pytest_novelty._pytest.slices import cut
@@ -330,36 +331,13 @@ class NoveltySession:
             from pytest_novelty.results import make_report  # numpy: workers never need it
 
             results = self.results()
-            self._note_what_is_missing(sum(result.usage.made for result in results))
-            if unenforced and not self.made and self.config.pluginmanager.has_plugin("dsession"):
-                self.notes.append(
-                    "workers were stopped: calls of cases that did not end are stored and not counted here"
-                )
+            made = sum(result.usage.made for result in results)
+            self.notes += what_is_missing(self, made, cut_short=bool(unenforced))
             self.notes += self._looking.finish()
             if self.unpaid:
                 unenforced = unenforced or "the budget is reached"
             self.report = make_report(self.plan, results, unenforced=unenforced, notes=self.notes)
         return self.report
-
-    def _note_what_is_missing(self, reported: int) -> None:
-        if self.unrecorded:
-            self.notes.append(f"{self.unrecorded} cases were not judged: offline, and their verdicts are not recorded")
-        if self.unpaid:
-            self.notes.append(self._budget_note())
-        if self.made > reported:  # asked ahead of cases that then did not run
-            self.notes.append(
-                f"{self.made:,} calls were made, ${self.cost_usd:.4f} in all as far as known: {self.made - reported:,} of them "
-                "for cases that did not end; they are stored"
-            )
-
-    def _budget_note(self) -> str:
-        aside = ""
-        if any(judge.price_basis for judge in self.plan.judges):
-            aside = ". A model's call sets aside what all of its max_tokens would cost; --novelty-dry-run says how much"
-        return (
-            f"the budget of ${self.plan.settings.budget_usd:g} is reached: {self.unpaid} cases were not judged; a budget is "
-            f"of one run, and the same command goes on from here{aside}"
-        )
 
     def write_reports(self) -> bool:
         """Write the report files, and keep in ``written`` what is to be said of them. False if one could not be written."""

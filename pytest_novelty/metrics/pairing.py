@@ -81,6 +81,12 @@ class Pair:
         shares = [_valid_share(view) for view in (self.other, self.one)]
         return np.asarray(shares[0] - shares[1], dtype=np.float64)
 
+    @property
+    def lost_share(self) -> float:
+        """The mean of ``lost``; below 0 where this side has more valid votes."""
+        known = np.isfinite(self.lost)
+        return float(self.lost[known].mean()) if known.any() else 0.0
+
     @cached_property
     def excess(self) -> FloatArray:
         """(n,) excess flip of each instance, averaged over its orders; nan without two valid votes of a request on both

@@ -12,6 +12,7 @@ from pytest_novelty.attribution import (
     NOTHING,
     ORDER,
     SAME,
+    SILENCED,
     TOGETHER,
     UNKNOWN,
     VARIANT,
@@ -97,12 +98,37 @@ def test_it_follows_the_position() -> None:
     ("low", "high", "is_coin"), [(0.45, 0.55, True), (0.34, 0.5, True), (0.3, 0.6, False), (0.4, 0.49, False)]
 )
 def test_it_is_a_coin(low: float, high: float, is_coin: bool) -> None:
-    single = {**SINGLE, "retest_flip_rate": Estimate(0.5, low, high, 120)}
-    facts = replace(QUIET, reference=single, variant=single)
+    decided = Estimate(0.5, low, high, 120)
+    facts = replace(QUIET, decided=(decided, decided))
     cause, sentence = attribute(facts)
     assert (cause == COIN) == is_coin
     assert sentence.startswith("it is a coin (asked again it changes 50 % of its votes); ") == is_coin
-    assert attribute(replace(facts, variant=SINGLE))[0] == NOTHING  # a coin under one wording only
+    sure = Estimate(0.1, 0.05, 0.2, 120)
+    assert attribute(replace(facts, decided=(decided, sure)))[0] == NOTHING  # a coin under one wording only
+    assert attribute(replace(facts, decided=(decided, None)))[0] == NOTHING
+
+
+def test_a_variant_that_takes_votes_away() -> None:
+    """Whatever the votes that are left say: "no effect" would be false."""
+    taken = replace(QUIET, lost=(0.47, 0.001))
+    assert attribute(taken) == (
+        SILENCED,
+        "the wording takes 47 % of the votes away; 25 % of verdicts change; among the rest no effect found in n = 120; an effect "
+        "above 14 points would have been seen 4 times in 5",
+    )
+    assert attribute(replace(taken, moved_p=None))[0] == SILENCED
+    assert attribute(replace(QUIET, lost=(0.02, 0.3)))[0] == NOTHING
+    cause, sentence = attribute(replace(taken, moved_p=0.001))
+    assert (cause, sentence.endswith("; the wording takes 47 % of the votes away; 25 % of verdicts change")) == (
+        VARIANT,
+        True,
+    )
+    assert attribute(replace(QUIET, lost=(-0.2, 0.001)))[1].startswith("the wording brings 20 % more valid votes")
+
+
+def test_n_is_of_the_instances_compared() -> None:
+    compared = {**QUIET.compared, "excess_flip": Estimate(0.0, 0.0, 0.05, 64)}
+    assert attribute(replace(QUIET, compared=compared))[1].startswith("no effect found in n = 64;")
 
 
 def test_no_effect_found() -> None:

@@ -168,7 +168,22 @@ def test_without_a_value_or_an_interval_nothing_is_decided(text: str) -> None:
     assert decide(parse_gate(text), Estimate.undefined("no instance")) == INCONCLUSIVE
     assert decide(parse_gate(text), Estimate.undefined("no instance"), by_point=True) == INCONCLUSIVE
     assert decide(parse_gate(text), Estimate(0.5, None, None, 1)) == INCONCLUSIVE
-    assert decide(parse_gate(text), Estimate(0.5, 0.4, None, 1)) == INCONCLUSIVE
+
+
+@pytest.mark.parametrize(
+    ("text", "low", "high", "decision"),
+    [
+        ("score_shift[v]<=1", 2.0, None, FAIL),
+        ("score_shift[v]<=1", 0.5, None, INCONCLUSIVE),
+        ("score_shift[v]<=1", None, 0.5, PASS),
+        ("score_shift[v]>=1", 2.0, None, PASS),
+        ("score_shift[v]>=1", None, 0.5, FAIL),
+        ("abs(score_shift[v])<=1", 2.0, None, FAIL),
+        ("abs(score_shift[v])<=1", None, 0.5, INCONCLUSIVE),
+    ],
+)
+def test_an_open_side_may_be_anything(text: str, low: float | None, high: float | None, decision: str) -> None:
+    assert decide(parse_gate(text), Estimate(1.0, low, high, 9)) == decision
 
 
 # --- explaining ---------------------------------------------------------------------------------------------

@@ -128,13 +128,21 @@ END = " Labels: construction. Not measured: grounding."
         (RIGHT, 3, "mine 3f2a is right on 100 % [69, 100] of 10 pairs (coin 34); 0 % turn with the order."),
         (RIGHT, 1, "mine 3f2a is right on 100 % [69, 100] of 10 pairs (coin 25); 0 % turn with the order."),
         (MOSTLY, 3, "mine 3f2a is right on 80 % [44, 97] of 10 pairs (coin 34); 0 % turn with the order."),
-        (FIRST, 3, "mine 3f2a is right on 0 % [0, 31] of 10 pairs (coin 34); 100 % turn with the order."),
+        (
+            FIRST,
+            3,
+            "mine 3f2a is right on 0 % [0, 31] of 10 pairs (coin 34); 100 % turn with the order, and it leans to the idea shown first.",
+        ),
         (
             NOISY,
             3,
             "mine 3f2a is right on 100 % [69, 100] of 10 pairs (coin 34); asked again it changes 67 % of votes; 0 % turn with the order.",
         ),
-        (FIRST, 1, "mine 3f2a is right on 0 % [0, 31] of 10 pairs (coin 25); 100 % turn with the order."),
+        (
+            FIRST,
+            1,
+            "mine 3f2a is right on 0 % [0, 31] of 10 pairs (coin 25); 100 % turn with the order, and it leans to the idea shown first.",
+        ),
         (  # one pair xxy yyx: a tie, and order AB differs from BA by less than each from itself
             ONCE,
             3,

@@ -309,12 +309,14 @@ class Paid(Steady):
 def test_the_price_of_an_instance_is_of_all_its_calls(suite: SuiteOf) -> None:
     """Six votes under the reference and two variants each: 18 calls; 6 more instances: 108 calls."""
     (measured,) = run(suite(30), Paid(), "tie_rate<=0.10").gates
-    assert measured.message.endswith("about 36 instances would decide (6 more, about $1.08, as measured)")
+    assert measured.message.endswith(
+        "about 36 instances would decide (6 more, about $1.08, as measured); the suite has 30"
+    )
     declared = Steady()
     declared.cost_usd_per_call = 0.02
     (told,) = run(suite(30), declared, "tie_rate<=0.10").gates
-    assert told.message.endswith("(6 more, about $2.16, as declared)")
+    assert told.message.endswith("(6 more, about $2.16, as declared); the suite has 30")
     silent = Steady()
     silent.cost_usd_per_call = None  # type: ignore[assignment]
     (unknown,) = run(suite(30), silent, "tie_rate<=0.10").gates
-    assert unknown.message.endswith("(6 more, cost unknown)")
+    assert unknown.message.endswith("(6 more, cost unknown); the suite has 30")

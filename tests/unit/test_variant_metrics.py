@@ -184,7 +184,30 @@ def test_different_orders(make_view: ViewOf) -> None:
 def test_instances_left_out_are_counted(pair_of: PairOf) -> None:
     estimate = vote_shift(pair_of([WRONG, FAILED, RIGHT], [RIGHT] * 3))
     assert (estimate.value, estimate.n) == (sqrt(0.5), 2)
-    assert estimate.note == "1 instances with fewer than two valid votes of a request left out"
+    assert estimate.note == (
+        "1 instances with fewer than two valid votes of a request left out; 1 instances that lose their votes count as anything"
+    )
+    assert estimate.is_open
+
+
+def test_lost_votes_raise_the_upper_bound_and_only_where_the_reference_has_some(pair_of: PairOf) -> None:
+    """Of 40 pairs 20 have no vote under the variant: the square may be up to half and half of what the others bound."""
+    whole = vote_shift(pair_of([RIGHT] * 20, [RIGHT] * 20))
+    half = vote_shift(pair_of([RIGHT] * 20 + [FAILED] * 20, [RIGHT] * 40))
+    assert whole.high is not None
+    assert half.high is not None
+    assert (half.value, half.n) == (0.0, 20)
+    assert half.high**2 == pytest.approx((20 * whole.high**2 + 20) / 40)
+    both = vote_shift(pair_of([RIGHT] * 20 + [FAILED] * 20, [RIGHT] * 20 + [FAILED] * 20))
+    assert both.high == pytest.approx(whole.high)
+    assert not both.is_open
+
+
+def test_the_share_of_lost_votes(pair_of: PairOf) -> None:
+    pair = pair_of([RIGHT, FAILED, RIGHT, RIGHT], [RIGHT] * 4)
+    assert pair.lost.tolist() == [0, 1, 0, 0]
+    assert pair.lost_share == 0.25
+    assert pair.silenced.tolist() == [False, True, False, False]
 
 
 # --- scores that make labels --------------------------------------------------------------------------------
