@@ -150,5 +150,7 @@ def nearest(name: str, known: Iterable[str]) -> str | None:
     from rapidfuzz.distance import JaroWinkler
 
     names = list(known)
-    found = process.extractOne(name.lower(), names, scorer=JaroWinkler.normalized_similarity, score_cutoff=0.8)
+    found = process.extractOne(
+        name, names, scorer=JaroWinkler.normalized_similarity, processor=str.lower, score_cutoff=0.8
+    )
     return None if found is None else str(found[0])

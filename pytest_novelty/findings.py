@@ -164,6 +164,21 @@ def find_few_clusters(views: Views) -> list[str]:
     ]
 
 
+def find_shared_ideas(views: Views) -> list[str]:
+    """Suites of pairs in which ideas recur, without clusters that hold all pairs of an idea."""
+    found: dict[str, str] = {}
+    for (suite, _, _), view in sorted(views.items()):
+        if view.suite.protocol != "pairwise" or view.clusters is not None or suite in found:
+            continue
+        ideas = Counter((idea.title, idea.text) for instance in view.instances for idea in instance.ideas)
+        if ideas.total() > len(ideas):
+            found[suite] = (
+                f"{suite} makes {len(view)} pairs of {len(ideas)} ideas: intervals take the pairs as independent, so they "
+                "speak of these ideas, not of others like them"
+            )
+    return list(found.values())
+
+
 def find_models(outcomes: Sequence[CaseResult]) -> list[str]:
     """Two served models under one judge: a silent update, or a router."""
     served: dict[str, set[str]] = {}

@@ -112,7 +112,11 @@ def set_on_sides(
             missing = contrast.base if pair[0] else contrast.ours
             place = f" with the {pair_by} {name!r}" if pair_by else ""
             known = {str(value) for value in values.values() if value is not None}
-            listed = f"Known: {', '.join(sorted(known))}" if known else f"No idea has a {contrast.field}"
+            listed = (
+                f"Known: {', '.join(sorted(known))}"
+                if known
+                else f"No idea has the key {contrast.field!r} beside its text"
+            )
             raise SettingsError(
                 f"--contrast needs ideas of both sides, and no idea{place} is of {missing!r}", hint=listed
             )

@@ -229,7 +229,9 @@ class Plan:
         known = {name for suite in suites for name in suite.variants}
         for name in self.settings.variants:
             if name != "all" and name not in known:
-                raise UnknownNameError("variant", name, known)
+                raise UnknownNameError(
+                    "variant", name, known, also="A file that says extends: adds variants to a suite"
+                )
 
     def announcements(self) -> list[str]:
         """Gates that no outcome could pass at the planned n, said before anything is run."""

@@ -14,7 +14,14 @@ from pytest_novelty.deciding import GateResult
 from pytest_novelty.derivation import derive_results, same_calls
 from pytest_novelty.enforcing import decide_gates
 from pytest_novelty.errors import SettingsError, UnknownNameError
-from pytest_novelty.findings import find_degenerate, find_few_clusters, find_looked_up, find_of_calls, find_unanswered
+from pytest_novelty.findings import (
+    find_degenerate,
+    find_few_clusters,
+    find_looked_up,
+    find_of_calls,
+    find_shared_ideas,
+    find_unanswered,
+)
 from pytest_novelty.gates import MAX
 from pytest_novelty.headline import make_headline
 from pytest_novelty.measuring import MetricRow, VariantResult, measure
@@ -153,6 +160,7 @@ def make_report(
         *find_looked_up(views),
         *find_of_calls(judged),
         *find_few_clusters(views),
+        *find_shared_ideas(views),
     ]
     report.headline = make_headline(report)
     return report

@@ -9,6 +9,7 @@ from itertools import combinations
 import numpy as np
 
 from pytest_novelty.metrics import variants
+from pytest_novelty.metrics.differences import STAR
 from pytest_novelty.metrics.intervals import paired_share_interval
 from pytest_novelty.metrics.pairing import Pair
 from pytest_novelty.metrics.permutation import holm, swap_test
@@ -23,6 +24,7 @@ class Comparison:
     p, p_holm: exact swap test of that difference, and adjusted over the pairs of judges on this suite and variant.
     flip_rate: share of instances with different outcome labels.
     vote_shift: root of the excess flip between the two judges' votes: how far their vote probabilities lie apart (RMS).
+    shift_p, shift_p_holm: exchange test of that shift, and adjusted likewise.
     needed: about how many instances would decide the difference (80 % power); None if decided or hopeless.
     """
 
@@ -37,18 +39,24 @@ class Comparison:
     p: float | None = None
     p_holm: float | None = None
     needed: int | None = None
+    shift_p: float | None = None
+    shift_p_holm: float | None = None
 
     @property
     def starred(self) -> bool:
-        return self.p_holm is not None and self.p_holm <= 0.05
+        return self.p_holm is not None and self.p_holm <= STAR
+
+    @property
+    def shift_starred(self) -> bool:
+        return self.shift_p_holm is not None and self.shift_p_holm <= STAR
 
 
 def compare_all(views: Sequence[tuple[str, View]], variant: str, against: str | None = None) -> list[Comparison]:
     """Every pair of judges of one suite and variant, Holm-adjusted together; with ``against`` each other judge and that one."""
     sides = combinations(views, 2) if against is None else _with(views, against)
     found = [_compare(first, one, second, other, variant) for (first, one), (second, other) in sides]
-    adjusted = holm([item.p for item in found])
-    return [replace(item, p_holm=p) for item, p in zip(found, adjusted, strict=True)]
+    adjusted = zip(found, holm([item.p for item in found]), holm([item.shift_p for item in found]), strict=True)
+    return [replace(item, p_holm=p, shift_p_holm=shift_p) for item, p, shift_p in adjusted]
 
 
 def _with(views: Sequence[tuple[str, View]], against: str) -> Iterable[tuple[tuple[str, View], tuple[str, View]]]:
@@ -67,7 +75,11 @@ def _compare(first: str, one: View, second: str, other: View, variant: str) -> C
     if pair.unlabelled_sides:
         flip = Estimate.undefined("needs a label from both judges")
     shift = variants.vote_shift(pair)
-    return Comparison(first, second, one.suite.name, variant, len(pair), difference, flip, shift, p, None, needed)
+    null = variants.null_of(pair)
+    shift_p = None if null is None else null.tail(float(pair.excess[np.isfinite(pair.excess)].mean()))
+    return Comparison(
+        first, second, one.suite.name, variant, len(pair), difference, flip, shift, p, needed=needed, shift_p=shift_p
+    )
 
 
 def _accuracy_difference(one: View, other: View) -> tuple[Estimate, float | None, int | None]:

@@ -70,10 +70,13 @@ class Pair:
         return ""
 
     @cached_property
-    def silenced(self) -> BoolArray:
-        """(n,) the other side has two valid votes of some request, and this one of none: what it does there, nobody knows."""
-        has = [(view.counts.sum(axis=-1) >= 2).any(axis=1) for view in (self.other, self.one)]
-        return np.asarray(has[0] & ~has[1])
+    def silenced(self) -> FloatArray:
+        """(n,) of the orders in which the other side has two valid votes, the share in which this one has not: what it would say
+        there, nobody knows. nan where the other side has none.
+        """
+        other, one = (view.counts.sum(axis=-1) >= 2 for view in (self.other, self.one))
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.asarray((other & ~one).sum(axis=1) / other.sum(axis=1), dtype=np.float64)
 
     @cached_property
     def lost(self) -> FloatArray:

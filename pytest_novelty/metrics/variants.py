@@ -77,16 +77,17 @@ def excess_flip(pair: Pair) -> Computed:
     left_out = int((~known).sum())
     note = f"{left_out} instances with fewer than two valid votes of a request left out" if left_out else ""
     computed = excess_mean(pair.one, pair.excess, note)
-    silenced = int(pair.silenced.sum())
+    asked = np.isfinite(pair.silenced)
+    silenced = float(pair.silenced[asked].mean()) if asked.any() else 0.0
     return then(computed, lambda found: _with_silenced(found, silenced)) if silenced else computed
 
 
-def _with_silenced(estimate: Estimate, silenced: int) -> Estimate:
-    """Instances that only the variant leaves without votes may have been shifted by anything: the upper bound counts them so."""
+def _with_silenced(estimate: Estimate, silenced: float) -> Estimate:
+    """What only the variant leaves without votes may have been shifted by anything: the upper bound counts that share so."""
     if estimate.high is None:
         return estimate
-    high = (estimate.high * estimate.n + silenced) / (estimate.n + silenced)
-    note = f"{silenced} instances that lose their votes count as anything"
+    high = estimate.high * (1 - silenced) + silenced
+    note = f"{silenced:.0%} of the requests lose their votes, and count as anything"
     return replace(estimate, high=high, note="; ".join(filter(None, [estimate.note, note])), is_open=True)
 
 

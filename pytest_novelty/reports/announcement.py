@@ -41,6 +41,12 @@ def announce(plan: Plan, stored: Mapping[str, int], older: Mapping[str, int]) ->
         and DEFAULT_STABILITY_GATE not in (*planned.suite.gates, *settings.gates)
     ]
     lines += [f"novelty: no outcome can pass a gate: {text}" for text in plan.announcements()]
+    if "all" in plan.settings.variants:
+        lines += [
+            f"novelty: {name} has no variants; a file that says extends: adds some, and suite new makes a suite with them"
+            for name, planned in plan.suites.items()
+            if len(planned.suite.variants) == 1
+        ]
     lines += [
         f"novelty: {planned.suite.name} is not held to stability: {planned.without_stability_gate}"
         for planned in plan.suites.values()

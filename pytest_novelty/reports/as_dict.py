@@ -212,6 +212,7 @@ def _comparison(item: Comparison) -> dict[str, Any]:
         "p_holm": item.p_holm,
         "flip_rate": _estimate(item.flip_rate),
         "vote_shift": _estimate(item.vote_shift),
+        "vote_shift_p_holm": item.shift_p_holm,
         "needed": item.needed,
     }
 

@@ -141,7 +141,7 @@ def _comparisons(report: Report, colour: bool) -> Iterator[Any]:
             styled(_points(item.accuracy_difference, signed=True) + ("*" if item.starred else more)),
             "" if item.p_holm is None else f"{item.p_holm:.3g}",
             styled(_points(item.flip_rate)),
-            styled(_points(item.vote_shift)),
+            styled(_points(item.vote_shift) + ("*" if item.shift_starred else "")),
             str(item.n),
         )
     yield table

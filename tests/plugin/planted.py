@@ -271,3 +271,51 @@ def tells_its_cost(request: Any) -> dict[str, Any]:
 @declares(cost_usd_per_call=0.0)
 def is_free(request: Any) -> dict[str, Any]:
     return _answer(request, True)
+
+
+@declares(may_abstain=True)
+def silent_under_a_variant(request: Any) -> dict[str, Any]:
+    """Right; a variant makes it abstain on half of the instances."""
+    if request.variant != "reference" and _turns(request, 1 / 2):
+        return {"winner": None}
+    return _answer(request, True)
+
+
+def fails_under_a_variant(request: Any) -> Any:
+    """Right; under a variant no answer can be read where the pair is shown in its own order."""
+    if request.variant != "reference" and request.order == "ab":
+        return "I would rather not say."
+    return _answer(request, True)
+
+
+@declares(score_range=(0, 10))
+def drifts_with_labels(request: Any) -> dict[str, Any]:
+    """Labels that nothing moves, and scores with three points more under a variant."""
+    return _answer(
+        request,
+        True,
+        score=2 + 4 * is_novel(request.idea) + _coin(request).random() + 3 * (request.variant != "reference"),
+    )
+
+
+@declares(score_range=(0, 10), threshold=5)
+def drifts_over_its_threshold(request: Any) -> dict[str, Any]:
+    """The same without labels: they come from the threshold."""
+    return {"score": 2 + 4 * is_novel(request.idea) + _coin(request).random() + 3 * (request.variant != "reference")}
+
+
+@declares(may_tie=True)
+def ties_and_views(request: Any) -> dict[str, Any]:
+    """A quarter of its votes are ties, of the others nine in ten are right: no coin."""
+    drawn = _coin(request)
+    return {"winner": "tie"} if drawn.random() < 0.25 else _answer(request, drawn.random() < 0.9)
+
+
+@declares(score_range=(0, 1e300))
+def scores_beyond_reason(request: Any) -> dict[str, Any]:
+    return {"score": 1e60 * (1 + _coin(request).random())}
+
+
+@declares(protocols=("pairwise",))
+def pairs_only(request: Any) -> dict[str, Any]:
+    return _answer(request, True)

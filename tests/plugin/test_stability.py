@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 from importlib.resources import files
 from typing import Any
 
@@ -124,7 +125,7 @@ def test_scores_that_drift(lab: Lab, dist: str) -> None:
     assert _variants(ran)["low"]["attribution"].startswith("the effort moves its scores (mean score +")
     for name in ("score_rms_shift", "rank_flip", "topk_churn"):
         assert _row(ran, name, "low")["value"] is not None
-    assert "score shift" in ran.plain
+    assert "scores move" in ran.plain
 
 
 def test_lexical_is_deterministic(ready: Lab) -> None:
@@ -149,6 +150,110 @@ def test_lexical_is_deterministic(ready: Lab) -> None:
     over = ran.gate("vote_shift@point<=1")
     assert "without P1" in over["message"]
     assert "(has a prompt of its own)" in over["message"]
+
+
+# --- what must not look like stability ----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("judge", "lost"), [("silent_under_a_variant", 0.5), ("fails_under_a_variant", 0.5)])
+def test_a_variant_that_takes_verdicts_away_is_no_steady_one(ready: Lab, judge: str, lost: float) -> None:
+    ran = ready.judge(
+        f"planted:{judge}",
+        "pairs",
+        "--novelty-variant=P5",
+        "--novelty-failures=wrong",
+        "--novelty-gate=invalid_rate<=1",
+    )
+    item = _variants(_as_valid(ran))["P5"]
+    assert item["cause"] == "votes lost"
+    assert item["votes_lost"] == pytest.approx(lost, abs=0.15)
+    assert item["votes_lost_p_holm"] < 1e-6
+    assert "% of the votes away" in item["attribution"]
+    assert "rewording (P5) takes " in ran.report["headline"]
+    assert "is seen to move" not in ran.report["headline"]
+    assert ran.decisions()["vote_shift[max]<=0.25"] != "pass"
+
+
+def _as_valid(ran: Ran) -> Ran:
+    _valid(ran)
+    return ran
+
+
+@pytest.mark.parametrize("options", [["-k", "not -P3-"], ["--novelty-sample=20..60", "-k", "not -P3-"]])
+def test_a_variant_that_did_not_run_is_not_passed_over(ready: Lab, options: list[str]) -> None:
+    ran = ready.judge(
+        "planted:moved_by_wording",
+        "pairs",
+        "--novelty-variant=P3",
+        "--novelty-variant=P5",
+        "--novelty-gate=vote_shift[max]<=0.45",
+        *options,
+    )
+    assert "P3" not in _variants(ran)
+    assert ran.gate("vote_shift[max]<=0.45")["decision"] == "not enforced"
+    assert "P3 did not run" in ran.gate("vote_shift[max]<=0.45")["message"]
+
+
+def test_a_variant_that_a_cassette_lacks_is_not_passed_over(ready: Lab) -> None:
+    options = ["--novelty-variant=P3", "--novelty-variant=P5", "--novelty-gate=vote_shift[max]<=0.45"]
+    ready.judge("planted:moved_by_wording", "pairs", *options)
+    with sqlite3.connect(ready.path / ".novelty" / "verdicts.sqlite") as connection:
+        connection.execute("DELETE FROM records WHERE variant = 'P3'")
+    ran = ready.judge("planted:moved_by_wording", "pairs", *options, "--novelty-offline", "--novelty-missing=warn")
+    assert ran.gate("vote_shift[max]<=0.45")["decision"] == "not enforced"
+
+
+def test_the_references_own_calls_pass_no_gate_over_variants(lab: Lab) -> None:
+    lab.planted()
+    lab.suite(
+        "pairs", n=60, protocol="pairwise", votes=3, variants={"P3": _WORDINGS["P3"], "single-vote": {"votes": 1}}
+    )
+    ran = lab.judge("lexical", "pairs", "--novelty-variant=all", "--novelty-gate=flip_rate[max]<=0.25")
+    assert {item["variant"] for item in ran.report["run"]["skipped"]} == {"P3"}
+    assert ran.gate("flip_rate[max]<=0.25")["decision"] == "not enforced"
+    assert "without P3" in ran.gate("flip_rate[max]<=0.25")["message"]
+
+
+@pytest.mark.parametrize("judge", ["drifts_with_labels", "drifts_over_its_threshold"])
+def test_scores_that_drift_are_seen_whatever_the_labels_do(lab: Lab, judge: str) -> None:
+    lab.planted()
+    lab.suite("ideas", n=60, votes=3, variants={"low": {"effort": "low"}})
+    ran = lab.judge(f"planted:{judge}", "ideas", "--novelty-variant=low")
+    item = _variants(ran)["low"]
+    assert item["cause"] == "variant"
+    assert item["attribution"].startswith("the effort moves its scores (mean score +3 [")
+    assert "another effort (low) moves its " in ran.report["headline"]
+
+
+def test_ties_make_no_coin(ready: Lab) -> None:
+    ran = ready.judge("planted:ties_and_views", "pairs", "--novelty-variant=P5", "--novelty-gate=vote_shift@point<=1")
+    assert _variants(ran)["P5"]["cause"] == "nothing found"
+
+
+def test_scores_beyond_reason_are_invalid_answers(lab: Lab) -> None:
+    lab.planted()
+    lab.suite("ideas", n=20, votes=2, variants={"low": {"effort": "low"}})
+    ran = lab.judge("planted:scores_beyond_reason", "ideas", "--novelty-variant=low")
+    assert "INTERNALERROR" not in ran.out
+    assert ran.report["calls"]["failed"] == ran.report["calls"]["made"] == 80
+
+
+def test_nothing_judged_is_no_success(lab: Lab) -> None:
+    """README: exit status 1 if nothing could be judged."""
+    lab.planted()
+    lab.suite("ideas", n=5)
+    ran = lab.judge("planted:pairs_only", "ideas")
+    assert ran.ret == 1
+    assert "Nothing was judged: pairs_only does not judge pointwise." in ran.plain
+
+
+def test_more_votes_are_calls_of_their_own(ready: Lab) -> None:
+    """Nothing else changed, so what such a variant shows is the judge's own noise."""
+    ready.suite("more", n=40, protocol="pairwise", votes=2, variants={"five": {"votes": 5}})
+    ran = ready.judge("planted:coin", "more", "--novelty-variant=five", "--novelty-gate=vote_shift@point<=1")
+    item = _variants(ran)["five"]
+    assert item["cause"] == "coin"
+    assert _row(ran, "null_flip_rate", "five")["value"] > 0.3
 
 
 # --- judges -------------------------------------------------------------------------------------------------
@@ -239,7 +344,7 @@ def test_looks_take_one_process(ready: Lab) -> None:
     assert ran.ret == 4
     ran.assert_clean()
     assert "--novelty-sample 20..60 looks at the results on the way, which takes one process. Leave out -n" in ran.plain
-    for wrong, said in (("60..20", "which does not grow"), ("60..", "Give a whole number")):
+    for wrong, said in (("60..20", "which does not grow"), ("60..", "a range such as 60..300")):
         ran = ready.judge("planted:oracle", "pairs", f"--novelty-sample={wrong}")
         assert ran.ret == 4
         assert said in ran.plain

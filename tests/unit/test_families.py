@@ -8,6 +8,7 @@ from math import sqrt
 import numpy as np
 import pytest
 
+from pytest_novelty.judges.base import Traits
 from pytest_novelty.metrics.catalogue import CATALOGUE, PAIRED
 from pytest_novelty.metrics.families import compute_all, extreme, over_variants
 from pytest_novelty.metrics.intervals import clopper_pearson
@@ -138,3 +139,43 @@ def test_a_variant_without_votes_leaves_the_interval_open(over: str, make_view: 
     assert PAIRED["vote_shift"].compute(members["P3"]).note == "no vote for a label under the variant"
     flips = over_variants(PAIRED["flip_rate"], members, "max")
     assert (flips.value, flips.note) == (1.0, "most under P3")  # invalid is a label of its own
+
+
+@pytest.mark.parametrize("over", ["max", "min", "mean"])
+@pytest.mark.parametrize("name", [name for name, metric in PAIRED.items() if metric.is_mean])
+def test_an_interval_over_variants_contains_its_value(name: str, over: str, make_view: ViewOf) -> None:
+    """Scores of a judge that fell by 2.5 points, and labels of one that moved a little: nothing is cut to [0, 1]."""
+    if PAIRED[name].protocols == ("pointwise",):
+        traits = Traits(score_range=(0.0, 10.0))
+        rng = np.random.default_rng(1)
+
+        def view(shift: float) -> View:
+            scores = [list(row) for row in 5 + shift + rng.random((30, 3))]
+            return make_view(["..."] * 30, protocol="pointwise", scores=scores, traits=traits)
+
+        reference = view(0.0)
+        members = {f"P{k}": Pair(view(-2.5), reference) for k in range(3)}
+    else:
+        members = pairs(make_view, 2, 8, 5)
+    estimate = over_variants(PAIRED[name], members, over)
+    assert estimate.value is not None
+    assert estimate.low is not None
+    assert estimate.high is not None
+    assert estimate.low - 1e-12 <= estimate.value <= estimate.high + 1e-12
+    if name == "score_shift":
+        assert estimate.value == pytest.approx(-2.5, abs=0.3)
+        assert estimate.low > -3.5
+
+
+def test_a_mean_is_open_for_a_variant_that_nobody_knows_of(make_view: ViewOf) -> None:
+    """One of three variants gave no vote: its share of the mean may be anything."""
+    members = pairs(make_view, 2, 2)
+    known = over_variants(PAIRED["vote_shift"], members, "mean")
+    members["dead"] = Pair(make_view(["--- ---"] * 40), members["P1"].other)
+    estimate = over_variants(PAIRED["vote_shift"], members, "mean")
+    assert estimate.value == known.value
+    assert known.high is not None
+    assert known.low is not None
+    assert (estimate.low, estimate.high) == (pytest.approx(2 * known.low / 3), pytest.approx((2 * known.high + 1) / 3))
+    assert estimate.is_open
+    assert "undefined under dead" in estimate.note

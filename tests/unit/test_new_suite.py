@@ -313,7 +313,7 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "groups of one": ({"pair_by": "title"}, "a pair takes two ideas, and too few have the title 'Idea 0' (1), "),
     "a bad name": ({"name": "My Ideas"}, "--name is 'My Ideas'. A suite may be called 'my-ideas'"),
     "a contrast of nobody": ({"contrast": "system=ours/bass"}, "no idea is of 'bass'. Known: base, ours"),
-    "a contrast nobody is on": ({"contrast": "generator=a/b"}, "no idea is of 'a'. No idea has a generator"),
+    "a contrast nobody is on": ({"contrast": "generator=a/b"}, "No idea has the key 'generator' beside its text"),
     "a contrast of single ideas": ({"contrast": "system=us/base", "protocol": "pointwise"}, "no idea is of 'us'"),
     "an unreadable contrast": ({"contrast": "ours/base"}, "cannot read the contrast"),
     "a contrast of triads": ({"contrast": "system=ours/base", "design": "triads"}, "Choose --design random or complete"),

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from pytest_novelty.deciding import INCONCLUSIVE, PASS, Price, decide, judge_gate, more_needed
+from pytest_novelty.deciding import INCONCLUSIVE, PASS, Price, Reach, decide, judge_gate, more_needed
 from pytest_novelty.errors import GateSyntaxError, SuiteError, UnknownNameError
 from pytest_novelty.evaluation import evaluate
 from pytest_novelty.feasibility import cannot_measure, cannot_pass
@@ -25,9 +25,11 @@ from pytest_novelty.gates import (
 )
 from pytest_novelty.metrics.catalogue import FAMILIES, METRICS, PAIRED
 from pytest_novelty.metrics.intervals import clopper_pearson
+from pytest_novelty.metrics.planning import planned_n_share
 from pytest_novelty.metrics.view import Estimate
 from pytest_novelty.model import Suite, Variant
 from pytest_novelty.results import Report
+from pytest_novelty.variants import is_variant_name
 
 # --- reading ------------------------------------------------------------------------------------------------
 
@@ -320,3 +322,48 @@ def test_the_price_of_an_instance_is_of_all_its_calls(suite: SuiteOf) -> None:
     silent.cost_usd_per_call = None  # type: ignore[assignment]
     (unknown,) = run(suite(30), silent, "tie_rate<=0.10").gates
     assert unknown.message.endswith("(6 more, cost unknown); the suite has 30")
+
+
+# --- what would decide --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("level", "over"), [(0.95, ""), (0.984, ""), (0.95, "[max]")])
+def test_instances_that_would_decide_do_not_depend_on_how_wide_the_level_makes_the_interval(
+    level: float, over: str
+) -> None:
+    """18 of 200 against .06: the design effect is that of clusters, not of a stricter level or of several variants."""
+    low, high = clopper_pearson(18, 200, 1 - 0.05 / 12 if over else level), clopper_pearson(18, 200, level)
+    assert low is not None
+    assert high is not None
+    estimate = Estimate(0.09, low.low, high.high, 200, "Clopper-Pearson", sd=0.29)
+    text = more_needed(parse_gate(f"flip_rate[{'max' if over else 'P1'}]<=0.06"), estimate, None, Reach(level))
+    plain = planned_n_share(0.09, 0.06, level=level)
+    assert text == f"about {plain} instances would decide"
+
+
+def test_instances_without_votes_are_of_no_use_either() -> None:
+    """Of 120 instances 60 could be compared; of further ones half would be."""
+    interval = clopper_pearson(6, 60)
+    assert interval is not None
+    estimate = Estimate(0.1, interval.low, interval.high, 60, "Clopper-Pearson", sd=0.3)
+    gate = parse_gate("flip_rate[P1]<=0.2")
+    alone = planned_n_share(0.1, 0.2, design_effect=1.0)
+    assert alone is not None
+    text = more_needed(gate, estimate, None, Reach(ran=120))
+    assert text == f"about {max(2 * alone, 121)} instances would decide"
+    assert (
+        more_needed(gate, replace(estimate, is_open=True)) == "no number of instances would decide, for want of votes"
+    )
+
+
+def test_the_largest_of_an_absolute_value_is_refused_however_it_is_asked_for() -> None:
+    for text in ("abs(score_shift)<=1", "abs(score_shift[max])<=1"):
+        with pytest.raises(GateSyntaxError, match="absolute value"):
+            parse_gate(text)
+    assert parse_gate("abs(score_shift[P1])<=1").variant == "P1"
+
+
+@pytest.mark.parametrize("name", ["max", "min", "mean"])
+def test_no_variant_is_called_like_all_of_them(name: str) -> None:
+    assert not is_variant_name(name)
+    assert is_variant_name(name.upper())
