@@ -201,6 +201,11 @@ class Plan:
                 elif not variant.is_derived(planned.reference):
                     yield judge, variant
 
+    @property
+    def nobody_judges(self) -> bool:
+        """There are suites, and none that a judge of the run can judge."""
+        return bool(self.suites) and not any(True for planned in self.suites.values() for _ in self.pairs(planned))
+
     def cases_of(self, planned: SuitePlan) -> Iterator[Case]:
         """All judges and variants of one instance before the next, so that a run cut short leaves paired data."""
         pairs = list(self.pairs(planned))

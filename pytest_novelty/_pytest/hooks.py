@@ -170,8 +170,8 @@ class ActiveHooks:
             return
         self.session.close(0.0 if self._interrupted else 5.0)
         if not self.session.received:
-            asked = bool(self.session.plan.suites) and not self._deselected
-            if self.session.unpaid or self.session.unrecorded or asked:  # nothing was found out, so nothing passed
+            impossible = self.session.plan.nobody_judges
+            if self.session.unpaid or self.session.unrecorded or impossible:  # nothing was found out, so nothing passed
                 self._incomplete = True
                 self.session.conclude(unenforced)
                 self.session.write_reports()

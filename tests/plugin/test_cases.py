@@ -69,7 +69,7 @@ def _rename(row: dict[str, Any]) -> None:
 
 
 def test_ids_in_every_process(ready: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
-    ready.suite("strange", n=len(_STRANGE), change=_rename, variants={"P": {"effort": "low"}})
+    ready.suite("strange", n=len(_STRANGE), change=_rename, variants={"P": {"votes": 5}})
     found = []
     for hash_seed, apart in (("1", True), ("2", True), ("0", False)):
         monkeypatch.setenv("PYTHONHASHSEED", hash_seed)
