@@ -165,16 +165,21 @@ def find_few_clusters(views: Views) -> list[str]:
 
 
 def find_shared_ideas(views: Views) -> list[str]:
-    """Suites of pairs in which ideas recur, without clusters that hold all pairs of an idea."""
+    """Suites of pairs in which ideas recur, unless each idea stays within a cluster."""
     found: dict[str, str] = {}
     for (suite, _, _), view in sorted(views.items()):
-        if view.suite.protocol != "pairwise" or view.clusters is not None or suite in found:
+        if view.suite.protocol != "pairwise" or suite in found:
             continue
-        ideas = Counter((idea.title, idea.text) for instance in view.instances for idea in instance.ideas)
-        if ideas.total() > len(ideas):
+        units = range(len(view)) if view.clusters is None else view.clusters.tolist()
+        ideas: dict[tuple[str, str], set[int]] = {}
+        for instance, unit in zip(view.instances, units, strict=True):
+            for idea in instance.ideas:
+                ideas.setdefault((idea.title, idea.text), set()).add(unit)
+        if any(len(homes) > 1 for homes in ideas.values()):
+            kind = "pairs" if view.clusters is None else "clusters"
             found[suite] = (
-                f"{suite} makes {len(view)} pairs of {len(ideas)} ideas: intervals take the pairs as independent, so they "
-                "speak of these ideas, not of others like them"
+                f"{suite} makes {len(view)} pairs of {len(ideas)} ideas: intervals take {kind} "
+                "as independent, so they speak of these ideas, not of others like them"
             )
     return list(found.values())
 

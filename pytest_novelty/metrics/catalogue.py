@@ -185,6 +185,15 @@ CATALOGUE: Final[dict[str, Metric]] = {
             is_excess=True,
         ),
         Metric(
+            "cyclic_triads",
+            "three ideas, each beats one",
+            SHARE,
+            _PAIR,
+            "low",
+            "transitivity:cyclic_triads",
+            is_mean=False,
+        ),
+        Metric(
             "reliability",
             "reliability of the mean score",
             UNIT,

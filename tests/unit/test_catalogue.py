@@ -37,8 +37,10 @@ DESIGNED = set(
     violation_rate kappa alpha spearman leak_rate late_rate retrieval_overlap cost_usd
     """.split()  # noqa: SIM905 - as the page has them
 )
-ADDED = {"score_levels", "score_rms_shift"}
-"""Beside those of the page: STATISTICS.md 1 asks for the number of levels used and for the scatter of scores."""
+ADDED = {"score_levels", "score_rms_shift", "cyclic_triads"}
+"""Beside those of the page: STATISTICS.md 1 asks for the number of levels used and for the scatter of scores, and the design of
+triads for what they are made for (its tests: test_transitivity.py).
+"""
 
 PLANTED: dict[str, dict[str, tuple[float, int]]] = {
     "pairwise": {
@@ -124,7 +126,8 @@ def test_the_metrics_of_a_protocol_are_those_tested_above(protocol: str, planted
     assert [metric.name for metric in metrics_for(planted(protocol).suite)] == [
         name for name, metric in CATALOGUE.items() if protocol in metric.protocols
     ]
-    assert {metric.name for metric in metrics_for(planted(protocol).suite)} == PLANTED[protocol].keys()
+    elsewhere = {"cyclic_triads"}
+    assert {metric.name for metric in metrics_for(planted(protocol).suite)} - elsewhere == PLANTED[protocol].keys()
 
 
 def test_the_names_are_those_of_the_design() -> None:

@@ -424,7 +424,7 @@ def test_an_option_replaces_the_suites_gate_on_the_same_quantity(
         (
             "macro_f1>=0.8",
             UnknownNameError,
-            "unknown pairwise metric 'macro_f1'.*Known: abstention_rate, cost_usd, declared_tie",
+            "unknown pairwise metric 'macro_f1'.*Known: abstention_rate, cost_usd, cyclic_triads, declared_tie",
         ),
         (
             "tie_rate[P5]<=0.1",
