@@ -68,7 +68,10 @@ def find_claims(planned: SuitePlan, views: Mapping[Key, View], judges: Sequence[
         return []
     found = []
     for judge in judges:
-        names = [variant.name for variant in planned.variants if (variant.name, judge) in views]
+        asked = [
+            variant for variant in planned.variants if variant not in planned.derived
+        ]  # the same calls hold nothing twice
+        names = [variant.name for variant in asked if (variant.name, judge) in views]
         if REFERENCE not in names:
             continue
         names = [REFERENCE, *(name for name in names if name != REFERENCE)]

@@ -178,7 +178,8 @@ def _verdicts(report: Report) -> Iterator[Any]:
             votes = ", ".join(part for part in (votes, score) if part)
             judge = f"{result.judge}: " if len(report.plan.judges) > 1 else ""
             verdict = f"{judge}{name_label(instance, result.outcome.label)} ({votes})"
-            yield styled(f"  {result.instance}  {verdict}  {short_title(instance.ideas[0])}")
+            subject = "" if len(instance.ideas) > 1 else f"  {short_title(instance.ideas[0])}"
+            yield styled(f"  {result.instance}  {verdict}{subject}")
         if len(own) > _LISTED:
             yield styled(
                 f"  ... and {len(own) - _LISTED} more (all are in the report: --novelty-report out.json)", "dim"
