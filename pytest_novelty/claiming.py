@@ -7,12 +7,11 @@ from dataclasses import dataclass, replace
 
 from pytest_novelty.measuring import Key
 from pytest_novelty.metrics.claims import MEAN_SCORE, Difference, differences, least_favourable
+from pytest_novelty.metrics.differences import STAR
 from pytest_novelty.metrics.permutation import holm
 from pytest_novelty.metrics.view import Estimate, View
 from pytest_novelty.model import REFERENCE, Contrast
 from pytest_novelty.plan import SuitePlan
-
-_LEVEL = 0.05
 
 
 @dataclass(frozen=True)
@@ -26,7 +25,7 @@ class Held:
 
     @property
     def starred(self) -> bool:
-        return self.p_holm is not None and self.p_holm <= _LEVEL
+        return self.p_holm is not None and self.p_holm <= STAR
 
     @property
     def favours_ours(self) -> bool:
@@ -68,13 +67,10 @@ def find_claims(planned: SuitePlan, views: Mapping[Key, View], judges: Sequence[
         return []
     found = []
     for judge in judges:
-        asked = [
-            variant for variant in planned.variants if variant not in planned.derived
-        ]  # the same calls hold nothing twice
-        names = [variant.name for variant in asked if (variant.name, judge) in views]
-        if REFERENCE not in names:
+        if (REFERENCE, judge) not in views or not any(variant.name == REFERENCE for variant in planned.variants):
             continue
-        names = [REFERENCE, *(name for name in names if name != REFERENCE)]
+        asked = [variant.name for variant in planned.variants if variant not in planned.derived]  # no call holds twice
+        names = [REFERENCE, *(name for name in asked if name != REFERENCE and (name, judge) in views)]
         of_measure: dict[str, list[tuple[str, Difference]]] = {}
         for name in names:
             for difference in differences(views[name, judge], contrast):

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pytest_novelty.designs import DESIGNS
 from pytest_novelty.errors import NoveltyError, SettingsError
 
 if TYPE_CHECKING:
@@ -72,7 +73,7 @@ def _add_suite(commands: Any) -> None:
     new.add_argument("--protocol", choices=("pairwise", "pointwise"), default="pairwise", help="default: pairwise")
     new.add_argument(
         "--design",
-        choices=("random", "triads", "complete"),
+        choices=DESIGNS,
         default=None,
         help="random (default): balanced; triads: closed triples a-b, b-c, a-c; complete: all pairs",
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
+from typing import Final
 
 from pytest_novelty.calls import CallPlanner, Case
 from pytest_novelty.errors import NoveltyError
@@ -13,6 +14,7 @@ from pytest_novelty.outcomes import CaseResult, make_outcome
 from pytest_novelty.plan import Plan, SuitePlan
 
 FEWER_VOTES = "same calls: fewer of the reference's votes"
+NOT_TAKEN: Final = "same calls: the server does not take"
 SAME_REQUESTS = "same calls: the variant shows the judge the very same requests"
 
 
@@ -69,6 +71,19 @@ def same_calls(plan: Plan, planned: SuitePlan, judge: Judge, variant: Variant) -
     except NoveltyError:  # a prompt that does not render: its cases have said so
         return ""
     return SAME_REQUESTS
+
+
+_TOLD_AS: Final = {"temperature": "temperature", "effort": "reasoning_effort"}
+
+
+def not_taken(variant: Variant, results: Iterable[CaseResult]) -> str:
+    """Why a variant asked nothing new though it was asked: the server refused all that it changes. Empty if it did not."""
+    names = [_TOLD_AS.get(axis, "") for axis in variant.changed]
+    told = {text for result in results for text in result.usage.settings}
+    refused = [{part.partition("=")[0] for part in text.split(", ") if part.endswith(" (refused)")} for text in told]
+    if not names or not refused or not all(set(names) <= each for each in refused):
+        return ""
+    return f"{NOT_TAKEN} {' or '.join(names)}"
 
 
 def _once(variant: Variant) -> Variant:

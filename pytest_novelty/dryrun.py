@@ -100,7 +100,7 @@ class DryRun:
             if part.tokens_out_a_call is not None:
                 tokens += f" and {round(part.missing * part.tokens_out_a_call):,} output tokens"
         calls = f"{plural(part.calls, 'call')}, {part.stored:,} stored, {part.missing:,} to make"
-        return f"{part.judge} on {part.suite}{variant}: {calls}{tokens}, {show_usd(part.cost_usd)} ({part.basis})"
+        return f"{part.judge} on {part.suite}{variant}: {calls}{tokens}, {show_usd(part.cost_usd)} ({part.basis}){_time_of(part)}"
 
     def _time(self) -> str:
         seconds = [part.seconds for part in self.parts]
@@ -112,6 +112,19 @@ class DryRun:
         return f", about {total:.0f} s at {' or '.join(map(str, limits))} calls in flight" + (
             " and the judge's own rates" if paced else ""
         )
+
+
+def _time_of(part: Estimated) -> str:
+    if not part.missing:
+        return ""
+    if part.seconds is None:
+        return ", time unknown until a call was timed"
+    paced = part.expected is not None and part.expected.step_s > 0
+    timed = (
+        "" if part.seconds_a_call is None else f"{part.seconds_a_call:.2g} s a stored call, {part.in_flight} in flight"
+    )
+    basis = ", ".join(filter(None, [timed, "the judge's own rates" if paced else ""]))
+    return f", about {part.seconds:.0f} s ({basis})"
 
 
 def estimate_run(plan: Plan, cases: Iterable[Case]) -> DryRun:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from pytest_novelty.deciding import NOT_ENFORCED, GateResult, Price, Reach, judge_gate
+from pytest_novelty.derivation import not_taken
 from pytest_novelty.gates import DEFAULT_STABILITY_GATE, Gate
 from pytest_novelty.measuring import Key, MetricRow, row_of
 from pytest_novelty.metrics.catalogue import PairMetric
@@ -44,6 +45,8 @@ def decide_gates(
             if gate.over and (absent := _absent(plan, planned, judge.name, views)):
                 why = f"not enforced: {', '.join(absent)} did not run" + (f" ({unenforced})" if unenforced else "")
                 result = replace(result, decision=NOT_ENFORCED, message=f"{why}; {result.message}")
+            elif why := _not_taken(planned, gate, views, judge.name):
+                result = replace(result, decision=NOT_ENFORCED, message=f"not enforced: {why}; {result.message}")
             elif (
                 gate.text == DEFAULT_STABILITY_GATE and result.value is None and row.estimate.note == TOO_FEW_VOTES_NOTE
             ):
@@ -70,6 +73,12 @@ def _reach(plan: Plan, planned: SuitePlan, gate: Gate, views: Mapping[Key, View]
     impossible = (planned.problem(gate, by_point=plan.settings.by_point) or "") if clustered else ""
     ran = min(size(views[key].instances) for key in _needed(gate, judge, views))
     return Reach(planned.level, size(planned.suite.instances), ran, impossible)
+
+
+def _not_taken(planned: SuitePlan, gate: Gate, views: Mapping[Key, View], judge: str) -> str:
+    """Why the variant that a gate names was no variant."""
+    found = [variant for variant in planned.variants if variant.name == gate.variant and variant.changed]
+    return not_taken(found[0], views[gate.variant, judge].results) if found and (gate.variant, judge) in views else ""
 
 
 def _absent(plan: Plan, planned: SuitePlan, judge: str, views: Mapping[Key, View]) -> list[str]:

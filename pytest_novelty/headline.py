@@ -118,10 +118,13 @@ def _beside(report: Report, judge: str, planned: SuitePlan) -> str:
 
 
 def _noise(estimates: dict[str, Estimate]) -> str:
+    retest = _retest(estimates)
+    return f"asked again it changes {percent(retest)} % of votes" if retest else ""
+
+
+def _retest(estimates: dict[str, Estimate]) -> float:
     retest = estimates.get("retest_flip_rate")
-    if retest is None or not retest.value:
-        return ""
-    return f"asked again it changes {percent(retest.value)} % of votes"
+    return 0.0 if retest is None or retest.value is None else retest.value
 
 
 def _order(estimates: dict[str, Estimate]) -> str:
@@ -134,7 +137,7 @@ def _order(estimates: dict[str, Estimate]) -> str:
     leans = bias is not None and bias.low is not None and bias.high is not None and not bias.low <= 0 <= bias.high
     if leans and bias is not None and bias.value is not None:
         text += f", and it leans to the idea shown {'first' if bias.value > 0 else 'second'}"
-    elif order.value and excess is not None and excess.value is not None and not excess.low:
+    elif order.value and _retest(estimates) and excess is not None and excess.value is not None and not excess.low:
         text += ", no more than its own noise might"
     accuracy = estimates.get("strict_accuracy")
     return text if accuracy is None or accuracy.n <= order.n else f"{text} (n = {order.n})"

@@ -17,6 +17,11 @@ _MIN_LENGTH: Final = 8
 MASK: Final = "[masked]"
 
 
+def is_named_like_a_secret(name: str) -> bool:
+    """``api_key``, ``apiKey``, ``azure_ad_token``; not ``max_tokens``, which counts."""
+    return _NAMED_LIKE_A_SECRET.search(name) is not None and not name.endswith("tokens")
+
+
 def make_mask(environment: Mapping[str, str] | None = None, secrets: Iterable[str] = ()) -> Callable[[str], str]:
     """A function that replaces every secret value of ``environment`` (default: ``os.environ``), and ``secrets``, in a text."""
     source = os.environ if environment is None else environment
@@ -25,7 +30,7 @@ def make_mask(environment: Mapping[str, str] | None = None, secrets: Iterable[st
         for name, value in source.items()
         if _NAMED_LIKE_A_SECRET.search(name) and len(value) >= _MIN_LENGTH and not os.path.exists(value)  # noqa: PTH110 - may hold what Path refuses
     }
-    values.update(secret for secret in secrets if len(secret) >= _MIN_LENGTH)
+    values.update(secret for secret in secrets if secret)  # declared ones, however short
     values |= {spelling for value in values for spelling in _encoded(value)}
     once = {json.dumps(value)[1:-1] for value in values}  # as in a JSON text, and as in a JSON text inside one
     spellings = {*values, *once, *(json.dumps(value)[1:-1] for value in once)}

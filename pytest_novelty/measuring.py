@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 
 from pytest_novelty.attribution import LEVEL, SILENCED, TOGETHER, VARIANT, Facts, attribute
 from pytest_novelty.gates import MAX, Gate
-from pytest_novelty.metrics.catalogue import FAMILIES, PAIRED, Entry, Metric, PairMetric, metrics_for, pair_metrics_for
+from pytest_novelty.metrics.catalogue import FAMILIES, PAIRED, Entry, PairMetric, metrics_for, pair_metrics_for
 from pytest_novelty.metrics.causes import Causes, find_causes, order_p
 from pytest_novelty.metrics.deferred import Computed, settle
 from pytest_novelty.metrics.differences import Change, adjusted, changes
-from pytest_novelty.metrics.families import Member, over_variants
+from pytest_novelty.metrics.families import Member, later_of, over_variants
 from pytest_novelty.metrics.own_noise import own_flip_rate
 from pytest_novelty.metrics.pairing import Pair
 from pytest_novelty.metrics.permutation import holm
@@ -138,7 +138,7 @@ def measure(
             for key, member in _members(gate.entry, views, pairs).items():
                 if key[0] == gate.variant:
                     side = Side(key[1], REFERENCE) if isinstance(member, Pair) else None
-                    add(key, gate.entry, _later(gate.entry, member.only(*gate.stratum)), side, ":".join(gate.stratum))
+                    add(key, gate.entry, later_of(gate.entry, member.only(*gate.stratum)), side, ":".join(gate.stratum))
     measured = Measured()
     for (row, _), estimate in zip(later, settle([computed for _, computed in later]), strict=True):
         measured.rows.append(
@@ -153,14 +153,6 @@ def measure(
 
 def _members(entry: Entry, views: Mapping[Key, View], pairs: Mapping[Key, Pair]) -> Mapping[Key, Member]:
     return pairs if isinstance(entry, PairMetric) else views
-
-
-def _later(entry: Entry, member: Member) -> Computed:
-    if isinstance(entry, PairMetric) and isinstance(member, Pair):
-        return entry.later(member)
-    assert isinstance(entry, Metric), entry.name
-    assert isinstance(member, View), entry.name
-    return entry.later(member)
 
 
 # --- over all variants --------------------------------------------------------------------------------------

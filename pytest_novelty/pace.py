@@ -18,8 +18,10 @@ _TAKE: Final = (
 )
 
 
-_MOST_AHEAD: Final = 256
-"""Turns that can be taken ahead of their time: those of a run that was killed must not hold up the next for long."""
+_MOST_AHEAD: Final = 4096
+"""Turns that can be taken ahead of their time: as many as calls can be in flight. What a slower run that was killed had taken
+holds up a faster one no longer than that; two judges of one account should therefore be given the same rate.
+"""
 
 
 class MemoryPace:

@@ -11,7 +11,7 @@ import numpy as np
 
 from pytest_novelty.claiming import Claim, find_claims
 from pytest_novelty.deciding import GateResult
-from pytest_novelty.derivation import derive_results, same_calls
+from pytest_novelty.derivation import derive_results, not_taken, same_calls
 from pytest_novelty.enforcing import decide_gates
 from pytest_novelty.errors import SettingsError, UnknownNameError
 from pytest_novelty.findings import (
@@ -50,6 +50,8 @@ class Calls:
     latency_s: Mapping[str, float] = field(default_factory=dict)
     tokens_cached: int = 0
     tokens_reasoning: int = 0
+    known_usd: float = 0.0
+    """What the calls of known cost took."""
 
 
 @dataclass
@@ -202,7 +204,10 @@ def _add_suite(report: Report, planned: SuitePlan, views: Mapping[tuple[str, str
     measured = measure(
         planned,
         views,
-        lambda judge, variant: same_calls(plan, planned, judges[judge], variants[variant]),
+        lambda judge, variant: (
+            not_taken(variants[variant], views[variant, judge].results)
+            or same_calls(plan, planned, judges[judge], variants[variant])
+        ),
         plan.settings.reference,
     )
     report.metrics += measured.rows
@@ -240,6 +245,7 @@ def _count_calls(plan: Plan, outcomes: Sequence[CaseResult]) -> Calls:
         latency_s=percentiles,
         tokens_cached=sum(use.tokens_cached for use in uses),
         tokens_reasoning=sum(use.tokens_reasoning for use in uses),
+        known_usd=known,
     )
 
 

@@ -179,7 +179,8 @@ class Runner:
             f"offline, and {len(calls)} of {call.case.planned_calls} verdict{'' if call.case.planned_calls == 1 else 's'} of "
             f"{call.case.judge.name} {IS_UNRECORDED}: {cause}",
             instance=call.case.instance.id,
-            hint=f"Recording takes {len(calls)} call{'' if len(calls) == 1 else 's'} {cost}: run without --novelty-offline",
+            hint=f"Recording takes {len(calls)} call{'' if len(calls) == 1 else 's'} {cost}: "
+            "run without --novelty-offline (and its cassette), then export again",
         )
 
 

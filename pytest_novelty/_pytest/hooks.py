@@ -179,6 +179,8 @@ class ActiveHooks:
         self.session.conclude(unenforced or ("deselected" if self._deselected else ""))
         if not self.session.write_reports():
             self._incomplete = True  # a report that CI waits for is missing
+        if self.session.nothing_was_read:
+            self._incomplete = True
         if not self._interrupted:
             emit_gates(self.session)
 

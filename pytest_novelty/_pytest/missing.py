@@ -18,13 +18,18 @@ def what_is_missing(session: NoveltySession, reported: int, *, cut_short: bool) 
     if session.made > reported:  # asked ahead of cases that then did not run
         yield (
             f"{session.made:,} calls were made, ${session.cost_usd:.4f} in all as far as known: "
-            f"{session.made - reported:,} of them for cases that did not end; they are stored"
+            f"{session.made - reported:,} of them for cases that did not end; what was answered is stored"
         )
     if cut_short and not session.made and session.config.pluginmanager.has_plugin("dsession"):
         yield "workers were stopped: calls of cases that did not end are stored and not counted here"
 
 
 def _budget_note(session: NoveltySession) -> str:
+    if not session.made and not session.received:
+        return (
+            f"the budget of ${session.plan.settings.budget_usd:g} is less than one call sets aside, so nothing was asked: "
+            "--novelty-dry-run says how much that is"
+        )
     aside = ""
     if any(judge.price_basis for judge in session.plan.judges):
         aside = ". A model's call sets aside what all of its max_tokens would cost; --novelty-dry-run says how much"

@@ -36,7 +36,7 @@ from pytest_novelty.errors import (
     StoreError,
 )
 from pytest_novelty.looks import SampleRange
-from pytest_novelty.model import Outcome, Record
+from pytest_novelty.model import OK, Outcome, Record
 from pytest_novelty.outcomes import CaseResult, from_wire, to_wire
 from pytest_novelty.plan import Plan, make_plan
 from pytest_novelty.runner import Runner
@@ -323,6 +323,13 @@ class NoveltySession:
         return sum(
             len(planned.gates) * len({judge.name for judge, _ in self.plan.pairs(planned)})
             for planned in self.plan.suites.values()
+        )
+
+    @property
+    def nothing_was_read(self) -> bool:
+        """Cases ran, and none of their answers is a verdict."""
+        return self.report is not None and not any(
+            vote.status == OK for result in self.report.outcomes for vote in result.outcome.votes
         )
 
     def conclude(self, unenforced: str) -> Report:

@@ -110,8 +110,3 @@ def _needed(differences: np.ndarray) -> int | None:
     value = float(differences.mean())
     needed = planned_n_mean(float(differences.std()), value, 0.0) if value else None
     return needed if needed is not None and needed <= 10 * len(differences) else None
-
-
-def vote_shift(one: View, other: View) -> Estimate:
-    """sqrt(max(0, excess flip)) between two sets of votes of the same requests, within each order."""
-    return variants.vote_shift(Pair(one, other))

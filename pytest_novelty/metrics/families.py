@@ -127,10 +127,11 @@ def _with_untold(estimate: Estimate, entry: Entry, untold: int, known: int) -> E
 
 def compute_all(entry: Entry, members: Sequence[Member]) -> list[Estimate]:
     """The metric of every member, their bootstraps taken together."""
-    return settle([_later(entry, member) for member in members])
+    return settle([later_of(entry, member) for member in members])
 
 
-def _later(entry: Entry, member: Member) -> Computed:
+def later_of(entry: Entry, member: Member) -> Computed:
+    """The metric of a member, its bootstrap still to come. Raises TypeError if it takes the other kind of member."""
     if isinstance(entry, PairMetric) and isinstance(member, Pair):
         return entry.later(member)
     if isinstance(entry, Metric) and isinstance(member, View):

@@ -245,9 +245,10 @@ def _closing(report: Report) -> Iterator[Any]:
     for note in report.notes:
         yield styled(f"Note: {clean(note)}")
     calls = report.calls
-    spent = f"cost {show_usd(calls.cost_usd)}" + (
-        f" ({calls.unpriced} calls of unknown cost)" if calls.unpriced else ""
-    )
+    spent = f"cost {show_usd(calls.cost_usd)}"
+    if calls.unpriced:
+        known = f"{show_usd(calls.known_usd)} and " if calls.known_usd else ""
+        spent = f"cost {known}an unknown amount ({plural(calls.unpriced, 'call')} of unknown cost)"
     speed = (
         f", median {calls.latency_s['p50']:.2g} s, p99 {calls.latency_s['p99']:.2g} s"
         if calls.latency_s.get("max", 0) > 0

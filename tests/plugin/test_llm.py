@@ -239,6 +239,49 @@ def test_every_kind_of_answer_is_told_apart(lab: Lab) -> None:
     assert {name: found[number] for number, name in enumerate(BEHAVIOURS)} == BEHAVIOURS
 
 
+def test_a_setting_that_the_server_does_not_take_makes_no_variant(lab: Lab) -> None:
+    with serving(unsupported=["temperature"]) as server:
+        lab.suite(n=10, votes=2, variants={"hot": {"temperature": 0.7}})
+        judge_file(lab, server, temperature=0.0)
+        ran = run(lab, "--novelty-variant=hot", "--novelty-gate=flip_rate[hot]<=1", "--novelty-gate=vote_shift[max]<=1")
+    (item,) = ran.report["variants"]
+    assert (item["cause"], item["attribution"].split(";")[0]) == (
+        "same calls",
+        "same calls: the server does not take temperature",
+    )
+    assert set(ran.decisions().values()) == {"not enforced"}
+    assert "is seen to move it" not in ran.report["headline"]
+
+
+@pytest.mark.parametrize("behaviour", ["prose", "tool-call"])
+def test_a_run_without_a_readable_answer_fails(lab: Lab, behaviour: str) -> None:
+    with serving(rates={behaviour: 1.0}) as server:
+        lab.suite(n=3, votes=1, gates=["invalid_rate@point<=1"])
+        judge_file(lab, server)
+        ran = run(lab)
+    assert ran.ret == 1
+    assert "gave hardly a valid verdict" not in ran.report["headline"]
+    assert ran.report["calls"]["failed"] == 3
+
+
+def test_a_budget_below_one_call_is_said_to_be(lab: Lab, server: Server) -> None:
+    lab.suite(n=3, votes=1)
+    judge_file(lab, server)
+    ran = run(lab, "--novelty-budget=0.0001")
+    assert "is less than one call sets aside, so nothing was asked" in ran.plain
+    assert "goes on from here" not in ran.plain
+    assert server.requests() == []
+
+
+def test_a_key_that_was_pasted_into_a_judge_file_is_not_repeated(lab: Lab, server: Server) -> None:
+    lab.suite(n=1, votes=1)
+    judge_file(lab, server, api_key_env="sk-this-is-the-key-itself")
+    ran = run(lab)
+    assert ran.ret == 4
+    assert "api_key_env must be the name of an environment variable" in ran.said
+    assert "sk-this" not in ran.said
+
+
 def test_faulty_bodies_are_tried_again(lab: Lab) -> None:
     script = ["malformed-json", "html", "empty-body", "error-in-200", "no-choices"]
     with serving(script=script) as server:

@@ -171,7 +171,7 @@ def test_what_cases_took_is_summed(unpriced: int, cost_usd: float | None, report
     assert report_to_dict(make_report(report.plan, results))["calls"] == {
         "planned": 48, "made": 48, "reused": 72, "retried": 96, "failed": 192, "tokens_in": 120, "tokens_out": 144,
         "cost_usd": cost_usd, "unpriced": 24 * unpriced, "latency_s": {"p50": 0.2, "p90": 0.3, "p99": 0.3, "max": 0.3}, "tokens_cached": 24,
-        "tokens_reasoning": 48,
+        "tokens_reasoning": 48, "known_usd": 6.0,
     }  # fmt: skip
 
 

@@ -10,7 +10,9 @@ import numpy as np
 import pytest
 
 from pytest_novelty.judges.base import Traits
-from pytest_novelty.metrics.comparison import Comparison, compare_all, vote_shift
+from pytest_novelty.metrics.comparison import Comparison, compare_all
+from pytest_novelty.metrics.pairing import Pair
+from pytest_novelty.metrics.variants import vote_shift
 from pytest_novelty.metrics.view import View
 from pytest_novelty.model import ERROR, OK, TIE, Vote
 from pytest_novelty.outcomes import CaseResult, make_outcome
@@ -189,7 +191,7 @@ def test_one_judge_has_nobody_to_be_compared_with(view_of: ViewOf) -> None:
     ],
 )
 def test_vote_shift_is_the_root_of_the_excess_flip(one: str, other: str, square: float, view_of: ViewOf) -> None:
-    estimate = vote_shift(view_of([one]), view_of([other]))
+    estimate = vote_shift(Pair(view_of([one]), view_of([other])))
     assert estimate.value == pytest.approx(sqrt(max(0.0, square)))
     assert estimate.method.startswith("root of ")
 
@@ -197,7 +199,7 @@ def test_vote_shift_is_the_root_of_the_excess_flip(one: str, other: str, square:
 def test_vote_shift_of_a_set_is_a_root_mean_square(view_of: ViewOf) -> None:
     one = view_of(["xxx xxx", "xxx xxx", "xxy xxx", "xxx ---"])
     other = view_of(["yyy yyy", "xyy xxx", "xxy xxx", "--- yyy"])
-    estimate = vote_shift(one, other)
+    estimate = vote_shift(Pair(one, other))
     assert (estimate.value, estimate.n) == (pytest.approx(sqrt((1 + 1 / 6 - 1 / 9) / 3)), 3)
     assert estimate.low is not None
     assert estimate.high is not None
@@ -212,7 +214,7 @@ def test_equal_probabilities_do_not_shift_votes(p: float, view_of: ViewOf) -> No
         view_of([" ".join("".join(rng.choice(["x", "y"], 3, p=[p, 1 - p])) for _ in range(2)) for _ in range(1500)])
         for _ in range(2)
     )
-    estimate = vote_shift(one, other)
+    estimate = vote_shift(Pair(one, other))
     assert estimate.value == pytest.approx(0, abs=0.16)
     assert estimate.low == 0
 
@@ -280,7 +282,7 @@ def test_votes_of_different_orders_are_not_compared(view_of: ViewOf) -> None:
 
 
 def test_one_vote_an_order_has_no_shift(view_of: ViewOf) -> None:
-    found = vote_shift(view_of(["x x"]), view_of(["yyy yyy"]))
+    found = vote_shift(Pair(view_of(["x x"]), view_of(["yyy yyy"])))
     assert (found.value, found.note) == (None, "needs two valid votes of a request on both sides")
 
 

@@ -6,7 +6,7 @@ import asyncio
 import itertools
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +22,7 @@ from pytest_novelty.judges.llm.judge import LlmJudge
 from pytest_novelty.judges.llm.prices import Price, Tokens, find_price
 from pytest_novelty.judges.llm.providers import CallFault, read_body, read_fault
 from pytest_novelty.judges.llm.replies import read_reply
+from pytest_novelty.masking import make_mask
 from pytest_novelty.model import Request, ShownIdea, Verdict
 from pytest_novelty.protocols import PROTOCOLS
 
@@ -135,7 +136,7 @@ def test_a_variants_axes_win_over_the_judge_file(waits: list[float]) -> None:
     ("change", "present"),
     [
         ({"seed": False}, {"seed": None}),
-        ({"seed": 7}, {"seed": 7}),
+        ({"seed": 7}, {"seed": (2**32 - 1 + 7) % 2**31}),
         ({"structured": "prompt"}, {"response_format": None}),
         ({"api_base": "http://127.0.0.1:1/v1"}, {"max_tokens": 4096, "max_completion_tokens": None}),
         ({"provider": "litellm"}, {"max_tokens": 4096}),
@@ -167,10 +168,103 @@ def test_a_refused_parameter_is_not_sent_again_and_told(name: str, message: str,
     settings = replace(SETTINGS, temperature=0.0, effort="low")
     _, provider, answers = ask(refuses(name, message), settings=settings, calls=3)
     assert [name in sent for sent in provider.sent] == [True, False, False, False]
+    limits = {"max_tokens", "max_completion_tokens"}
+    wanted = {"temperature", "reasoning_effort", "seed", "response_format"} - {name}
+    assert all(wanted <= sent.keys() and limits & sent.keys() for sent in provider.sent)
     assert told in answers[0]["settings"]
     assert [answer["retries"] for answer in answers] == [1, 0, 0]
     assert ("max_tokens" in provider.sent[1]) == (name == "max_completion_tokens")
     assert waits == []
+
+
+@pytest.mark.parametrize(
+    ("message", "tries"),
+    [
+        ("Prompt rejected: 'Sampling temperature in seed banks' is not allowed", 3),
+        ("This model's maximum context length is 8192; reduce the prompt or max_tokens", 2),
+        ("The undertemperature is too low", 1),
+    ],
+)
+def test_a_refusal_that_only_speaks_of_a_parameter_changes_no_other_request(
+    message: str, tries: int, waits: list[float]
+) -> None:
+    settings = replace(SETTINGS, temperature=0.0, api_base="http://127.0.0.1:1/v1")
+    refusal = CallFault("request", message, status=400)
+    _, provider, answers = ask(*[refusal] * tries, body(), settings=settings, calls=2)
+    assert answers[0]["failed"]["kind"] == "request refused"
+    assert answers[0]["retries"] == tries - 1
+    assert {"temperature", "seed", "max_tokens", "response_format"} <= provider.sent[-1].keys()
+    assert "refused" not in answers[1]["settings"]
+
+
+def test_the_servers_own_name_of_the_parameter_counts_before_its_words(waits: list[float]) -> None:
+    fault = CallFault("request", "temperature and seed do not go together", status=400, param="seed")
+    _, provider, (answer,) = ask(fault, body(), settings=replace(SETTINGS, temperature=0.0))
+    assert "temperature" in provider.sent[1]
+    assert "seed" not in provider.sent[1]
+    assert answer["settings"] == "schema, temperature=0.0, seed (refused)"
+
+
+def test_every_setting_that_can_change_an_answer_is_in_the_version() -> None:
+    others: dict[str, Any] = {
+        "provider": "litellm", "model": "other", "api_base": "http://127.0.0.1:9/v1", "temperature": 0.5, "effort": "low",
+        "max_tokens": 7, "seed": 3, "parameters": {"top_p": 0.5}, "structured": "prompt", "answer_retries": 0,
+    }  # fmt: skip
+    beside: dict[str, Any] = {
+        "name": "other", "folder": Path("elsewhere"), "api_key_env": "OTHER", "headers": {"X": "Y"}, "prompts": {"pairwise": "p"},
+        "timeout_s": 1.0, "retries": 0, "concurrency": 1, "requests_per_minute": 1.0, "tokens_per_minute": 1.0,
+        "price": None, "may_tie": True, "may_abstain": True,
+    }  # fmt: skip
+    assert {*others, *beside} == {item.name for item in fields(LlmSettings)}
+    versions = [replace(SETTINGS, **{name: value}).version for name, value in others.items()]
+    assert len({SETTINGS.version, *versions}) == 1 + len(others)
+    assert {replace(SETTINGS, **{name: value}).version for name, value in beside.items()} == {SETTINGS.version}
+
+
+def test_the_time_between_two_calls_follows_from_both_rates() -> None:
+    """61 s a minute, so that what is late on its way does not make a window of 60 s too full."""
+    by_requests = LlmJudge(replace(SETTINGS, requests_per_minute=30.0))
+    by_tokens = LlmJudge(replace(SETTINGS, tokens_per_minute=20_000.0, max_tokens=4096))
+    assert by_requests.expect(REQUEST).step_s == pytest.approx(61 / 30)
+    tokens = by_tokens.expect(REQUEST).tokens_in + 4096
+    assert by_tokens.expect(REQUEST).step_s == pytest.approx(61 * tokens / 20_000)
+    both = LlmJudge(replace(SETTINGS, requests_per_minute=1.0, tokens_per_minute=20_000.0))
+    assert both.expect(REQUEST).step_s == pytest.approx(61)
+    assert LlmJudge(SETTINGS).expect(REQUEST).step_s == 0
+
+
+def test_a_call_takes_its_turn_before_every_attempt(waits: list[float]) -> None:
+    taken: list[float] = []
+
+    class Turns:
+        def take_turn(self, step_s: float) -> float:
+            taken.append(step_s)
+            return 0.0
+
+    made = LlmJudge(replace(SETTINGS, requests_per_minute=30.0))
+    made._provider = FakeProvider(FAULTS["server"], body())
+    made.keep_pace(Turns())
+    asyncio.run(made(REQUEST))
+    assert taken == [pytest.approx(61 / 30)] * 2
+
+
+def test_a_subclass_of_ours_keeps_its_secrets(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Mine(LlmJudge):
+        pass
+
+    monkeypatch.setenv("GATEWAY", "short")
+    judge = bind_judge("mine", Mine(replace(SETTINGS, headers={"X-Gate": "GATEWAY"})))
+    assert judge.secrets == ["short"]
+    assert make_mask({}, judge.secrets)("a short secret") == "a [masked] secret"
+
+
+def test_a_server_of_ones_own_has_no_price_of_openais(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
+    own = LlmJudge(LlmSettings("openai", "gpt-4o", "gpt-4o", api_base="http://127.0.0.1:1/v1"))
+    assert own.expect(REQUEST).price is None
+    assert own.price_basis.startswith("unknown")
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:1/v1")
+    assert LlmJudge(LlmSettings("openai", "gpt-4o", "gpt-4o")).price_basis.startswith("unknown")
 
 
 def test_a_judge_file_that_insists_on_the_schema_gets_no_other(waits: list[float]) -> None:

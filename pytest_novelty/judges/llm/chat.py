@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from pytest_novelty.judges.llm.files import LlmSettings
@@ -24,14 +25,18 @@ _TOKEN_LIMITS: Final = {"max_tokens": "max_completion_tokens", "max_completion_t
 
 
 class Chat:
-    """The requests of one judge. Remembers the parameters that its server refused; they are not sent again."""
+    """The requests of one judge. Remembers the parameters that its server refused; they are not sent again.
+
+    Only a request that is answered without a parameter shows that this was the matter: a refusal that merely speaks of
+    temperatures must not change how all others are asked.
+    """
 
     def __init__(self, settings: LlmSettings) -> None:
         self._settings = settings
         self._refused: set[str] = set()
 
     def fields(self, request: Request, number: int) -> dict[str, Any]:
-        """What the ``number``-th askings (from 0) of a request ask for, whether or not the server takes it."""
+        """The fields of a chat completion for the ``number``-th asking (from 0) of a request, taken by the server or not."""
         settings = self._settings
         limit = "max_tokens" if settings.api_base or settings.provider == "litellm" else "max_completion_tokens"
         fields: dict[str, Any] = {
@@ -47,8 +52,9 @@ class Chat:
         if effort is not None:
             fields["reasoning_effort"] = effort
         if settings.seed is not False:
-            seed = request.seed if settings.seed is True else settings.seed
-            fields["seed"] = (seed + number) % _MAX_SEED  # an answer that could not be read would come again
+            # Every vote has a seed of its own, or a second vote would only repeat the first; so has every asking.
+            base = 0 if settings.seed is True else settings.seed
+            fields["seed"] = (base + request.seed + number) % _MAX_SEED
         if settings.structured != "prompt":
             fields["response_format"] = {
                 "type": "json_schema",
@@ -56,30 +62,39 @@ class Chat:
             }
         return fields
 
-    def without_refused(self, fields: Mapping[str, Any]) -> dict[str, Any]:
-        """The fields that are sent."""
-        if not self._refused:
+    def to_send(self, fields: Mapping[str, Any], on_trial: Sequence[str] = ()) -> dict[str, Any]:
+        """The fields less those that the server refused, and less those left out ``on_trial``."""
+        left_out = {*self._refused, *on_trial}
+        if not left_out:
             return dict(fields)
-        sent = {name: value for name, value in fields.items() if name not in self._refused}
+        sent = {name: value for name, value in fields.items() if name not in left_out}
         for name, other in _TOKEN_LIMITS.items():
-            if name in fields and name in self._refused and other not in self._refused:
+            if name in fields and name in left_out and other not in left_out:
                 sent[other] = fields[name]
         return sent
 
-    def adapt(self, fault: CallFault, sent: Mapping[str, Any]) -> bool:
-        """Whether the server refused a parameter that was sent; it is left out from now on."""
-        message = fault.message.lower()
-        if self._settings.structured == "auto" and any(word in message for word in ("json_schema", "response format")):
+    def without(self, fault: CallFault, sent: Mapping[str, Any], on_trial: Sequence[str] = ()) -> str:
+        """The parameter that a fault names as not taken, of those that were sent; empty if it names none.
+
+        By the ``param`` of OpenAI's errors, else by a name that stands in the message as a word of its own.
+        """
+        message = fault.message
+        if re.search("json_schema|response format", message, re.IGNORECASE):
             message += " response_format"
         for name in _ADAPTABLE:
             if name == "response_format" and self._settings.structured == "schema":
                 continue
-            if name in _TOKEN_LIMITS and _TOKEN_LIMITS[name] in self._refused:
+            if name in _TOKEN_LIMITS and _TOKEN_LIMITS[name] in {*self._refused, *on_trial}:
                 continue  # the other name was refused before: the limit itself is what the server does not like
-            if name in sent and name in message:
-                self._refused.add(name)
-                return True
-        return False
+            if name in sent and (
+                fault.param == name or (not fault.param and re.search(rf"(?<![\w-]){name}(?![\w-])", message))
+            ):
+                return name
+        return ""
+
+    def leave_out(self, name: str) -> None:
+        """From now on: a request without the parameter was answered."""
+        self._refused.add(name)
 
 
 def settings_told(asked: Mapping[str, Any], sent: Mapping[str, Any]) -> str:
@@ -92,6 +107,9 @@ def settings_told(asked: Mapping[str, Any], sent: Mapping[str, Any]) -> str:
             told.append(f"{name}={asked[name]}" if name != "seed" else "seed")
             if name not in sent:
                 told[-1] += " (refused)"
+    for name, other in _TOKEN_LIMITS.items():
+        if name in asked and name not in sent:
+            told.append(f"{other} for {name}" if other in sent else f"{name} (refused)")
     return ", ".join(told)
 
 

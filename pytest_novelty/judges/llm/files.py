@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, Final
 
 from pytest_novelty.digests import digest_of
 from pytest_novelty.errors import JudgeError, UnknownNameError
 from pytest_novelty.judges.llm.prices import Price
+from pytest_novelty.masking import is_named_like_a_secret
 from pytest_novelty.model import Json
 from pytest_novelty.protocols import PROTOCOLS
 from pytest_novelty.strict_yaml import Document, read_yaml
@@ -49,26 +50,27 @@ class LlmSettings:
     may_abstain: bool = False
 
     @property
+    def base_url(self) -> str | None:
+        """The server, where it is not the provider's own: the judge file's, else for ``openai:`` that of OPENAI_BASE_URL."""
+        return self.api_base or (os.environ.get("OPENAI_BASE_URL") or None if self.provider == "openai" else None)
+
+    @property
     def version(self) -> str:
         """A digest of what can change an answer: the model and how it is asked, not how fast or at what price."""
-        asked = [
-            self.provider,
-            self.model,
-            self.api_base or (os.environ.get("OPENAI_BASE_URL") if self.provider == "openai" else None),
-            self.temperature,
-            self.effort,
-            self.max_tokens,
-            self.seed,
-            dict(self.parameters),
-            self.structured,
-            self.answer_retries,
-        ]
-        return digest_of(asked, 6)
+        asked = {item.name: getattr(self, item.name) for item in fields(self) if item.name not in _NOT_ASKED}
+        return digest_of([{**asked, "parameters": dict(self.parameters), "api_base": self.base_url}], 6)
+
+
+_NOT_ASKED: Final = frozenset(
+    {"name", "folder", "api_key_env", "headers", "prompts", "timeout_s", "retries", "concurrency", "requests_per_minute",
+     "tokens_per_minute", "price", "may_tie", "may_abstain"}
+)  # fmt: skip
+"""Settings that change no answer, or whose effect (prompts, ties, abstentions) is in the request itself."""
 
 
 _RESERVED: Final = frozenset(
     {"model", "messages", "n", "stream", "timeout", "api_base", "base_url", "max_tokens", "max_completion_tokens",
-     "temperature", "reasoning_effort", "seed", "response_format", "extra_body"}
+     "temperature", "reasoning_effort", "seed", "response_format", "extra_body", "num_retries", "max_retries"}
 )  # fmt: skip
 
 
@@ -90,6 +92,8 @@ def load_judge_file(path: Path) -> LlmSettings:
     value: Any = document.value
     if (found := explain(value, load_schema("judge"))) is not None:
         sentence, place = found
+        if place[:1] == ("api_key_env",):  # perhaps the key itself: it is not repeated
+            sentence = "api_key_env must be the name of an environment variable"
         raise JudgeError(sentence, path=path, line=document.line_of(place), hint=_hint(value, place))
     for name in value.get("prompts", ()):
         if name not in PROTOCOLS:
@@ -113,9 +117,9 @@ def _hint(value: Any, place: tuple[str | int, ...]) -> str | None:
 
 
 def _refuse_secrets(value: Mapping[str, Any], document: Document) -> None:
-    """A header's value is read from the environment: one that looks like a value was written into the file."""
+    """Parameters that a field of the file is for, or that are keys; and headers that are values and no variables' names."""
     for name in value.get("parameters", {}):
-        if name in _RESERVED or "key" in name or "header" in name:
+        if name in _RESERVED or "header" in name.lower() or is_named_like_a_secret(name):
             raise JudgeError(
                 f"{name!r} is no parameter of a request",
                 path=document.path,

@@ -49,6 +49,7 @@ class LlmJudge:
     """
 
     cost_usd_per_call: float | None
+    asks_a_server = True
 
     def __init__(self, settings: LlmSettings) -> None:
         self.settings = settings
@@ -56,9 +57,7 @@ class LlmJudge:
         self.max_concurrency = settings.concurrency
         self.may_tie, self.may_abstain = settings.may_tie, settings.may_abstain
         self.score_range = None
-        price, self.price_basis = (
-            (settings.price, "the judge file") if settings.price is not None else find_price(settings.model)
-        )
+        price, self.price_basis = _price_of(settings)
         self._price: Price | None = price
         self.cost_usd_per_call = 0.0 if price is not None and price.is_free else None
         rounds = 1 + settings.answer_retries
@@ -84,7 +83,7 @@ class LlmJudge:
     def account(self) -> str:
         """Whom the rates are agreed with: two judges that ask one model with one key share its turns."""
         settings = self.settings
-        asked = f"{settings.model} at {settings.api_base or settings.provider}"
+        asked = f"{settings.model} at {settings.base_url or settings.provider}"
         return asked if settings.api_key_env is None else f"{asked} with {settings.api_key_env}"
 
     @property
@@ -151,29 +150,35 @@ class LlmJudge:
         step = self._step_s(size + self.settings.max_tokens)
         attempts = 1 + self.settings.retries
         retries, attempt = 0, 0
+        on_trial: list[str] = []
+        may_be_billed = False
         while True:
-            sent = self._chat.without_refused(fields)
+            sent = self._chat.to_send(fields, on_trial)
             await self._wait_for_turn(step)
             began = time.perf_counter()
             try:
                 reply = await self._attempt(sent)
             except CallFault as fault:
-                if fault.kind == "request" and self._chat.adapt(fault, sent):
+                if fault.kind == "request" and (name := self._chat.without(fault, sent, on_trial)):
+                    on_trial.append(name)
                     retries += 1
                     continue
                 attempt += 1
+                may_be_billed |= fault.kind in ("timeout", "malformed")
                 again = fault.is_worth_another and attempt < attempts
                 if fault.kind == "filter":
                     self._breaker.succeeded()
                 else:
                     self._breaker.failed(fault, attempt=attempt, last=not again)
                 if not again:
-                    seconds, billed = time.perf_counter() - began, fault.kind in ("timeout", "malformed")
-                    return _Heard(Reply("", _failure_of(fault)), retries, seconds, sent, billed)
+                    seconds = time.perf_counter() - began
+                    return _Heard(Reply("", _failure_of(fault)), retries, seconds, sent, may_be_billed)
                 retries += 1
                 await asyncio.sleep(self._wait_s(attempt, fault))
             else:
                 self._breaker.succeeded()
+                for name in on_trial:
+                    self._chat.leave_out(name)
                 return _Heard(reply, retries, time.perf_counter() - began, sent)
 
     async def _attempt(self, fields: Mapping[str, Any]) -> Reply:
@@ -232,6 +237,15 @@ class LlmJudge:
         reading = read_answer(answer, PROTOCOLS[request.protocol], self, request.schema)
         verdict = reading.verdict
         return isinstance(verdict, Failure) and verdict.status in (UNPARSED, SCHEMA_VIOLATION, TRUNCATED)
+
+
+def _price_of(settings: LlmSettings) -> tuple[Price | None, str]:
+    """(price, where it is from). Another server may call its models as OpenAI calls its own: their price is not known."""
+    if settings.price is not None:
+        return settings.price, "the judge file"
+    if settings.provider == "openai" and settings.base_url is not None:
+        return None, "unknown: give price in the judge file, for a server of your own"
+    return find_price(settings.model)
 
 
 def _is_of_transport(reply: Reply) -> bool:

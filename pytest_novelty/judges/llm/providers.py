@@ -48,6 +48,7 @@ class CallFault(Exception):
         *,
         status: int | None = None,
         code: str = "",
+        param: str = "",
         retry_after_s: float | None = None,
     ) -> None:
         super().__init__(message)
@@ -55,6 +56,7 @@ class CallFault(Exception):
         self.message = message
         self.status = status
         self.code = code
+        self.param = param
         self.retry_after_s = retry_after_s
 
     @property
@@ -115,7 +117,7 @@ class OpenAIProvider:
                 hint="Install it with: pip install openai",
             ) from None
         self._has_key = True
-        own_server = settings.api_base is not None or bool(os.environ.get("OPENAI_BASE_URL"))
+        own_server = settings.base_url is not None
         if settings.api_key_env is not None:
             key = _from_environment(settings.api_key_env, settings)
         elif settings.api_base is not None:  # OPENAI_API_KEY is for OpenAI: it is not shown to any other server
@@ -154,7 +156,7 @@ class LitellmProvider:
     """litellm, which reaches every provider by its own protocol."""
 
     def __init__(self, settings: LlmSettings) -> None:
-        os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")  # else importing it asks the network
+        os.environ["LITELLM_LOCAL_MODEL_COST_MAP"] = "True"  # else importing it asks the network
         os.environ.setdefault("LITELLM_LOG", "ERROR")
         try:
             import litellm
@@ -223,7 +225,9 @@ def read_fault(error: Exception, *, has_key: bool = True) -> CallFault:
     wait = _retry_after(error)
     if kind in ("rate", "server") and wait is not None and wait > LONGEST_WAIT_ASKED_S:
         kind, message = "closed", f"{message.rstrip('.')}; the server asks to wait {_duration(wait)}"
-    return CallFault(kind, message, status=status, code=code, retry_after_s=wait)
+    param = _body_of(error).get("param")
+    param = param if isinstance(param, str) else ""
+    return CallFault(kind, message, status=status, code=code, param=param, retry_after_s=wait)
 
 
 def _duration(seconds: float) -> str:
