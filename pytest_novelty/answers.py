@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
 
 from pytest_novelty.digests import canonical_json
+from pytest_novelty.masking import shorten
 from pytest_novelty.model import OK, SCHEMA_VIOLATION, STATUSES, TRUNCATED, UNPARSED, Document, Failure, Json, Verdict
 from pytest_novelty.parsing import parse_text
 from pytest_novelty.protocols.base import Powers, Protocol, describe, read_number, violates
@@ -84,7 +85,7 @@ def read_answer(answer: Any, protocol: Protocol, powers: Powers, schema: Mapping
 
 def _unread(text: str) -> str:
     """What is kept of an answer that cannot be read: a list, which reads as no answer in every later run too."""
-    return canonical_json([text if len(text) <= 200 else f"{text[:200]}..."])
+    return canonical_json([shorten(text, 200)])
 
 
 def read_raw(raw: str, protocol: Protocol, powers: Powers, schema: Mapping[str, Json] | None) -> Reading:

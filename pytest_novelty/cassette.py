@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any, Final
 
@@ -42,10 +43,22 @@ def load_cassette(path: Path) -> MemoryStore:
             raise StoreError(sentence, path=path, line=line)
         if not row.get("key"):
             raise StoreError("the record has no key, so no request can find it", path=path, line=line, hint=_EXPORT)
+        if row.get("raw"):
+            _check_raw(row["raw"], path, line)
+        for name in ("cost_usd", "latency_s", "tokens_in", "tokens_out"):
+            if (row.get(name) or 0) < 0:
+                raise StoreError(f"{name} is below 0", path=path, line=line, hint=_EXPORT)
         record = record_from_dict(row)
         if records.setdefault(record.key, record) != record:
             raise StoreError(f"has two answers under the key {record.key}", path=path, line=line, hint=_EXPORT)
     return MemoryStore(records.values())
+
+
+def _check_raw(raw: str, path: Path, line: int) -> None:
+    try:
+        json.loads(raw)
+    except (ValueError, RecursionError):
+        raise StoreError("raw is not the JSON text of an answer", path=path, line=line, hint=_EXPORT) from None
 
 
 _EXPORT: Final = "Write the cassette with pytest-novelty export"

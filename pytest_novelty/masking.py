@@ -31,6 +31,7 @@ def make_mask(environment: Mapping[str, str] | None = None, secrets: Iterable[st
         if _NAMED_LIKE_A_SECRET.search(name) and len(value) >= _MIN_LENGTH and not os.path.exists(value)  # noqa: PTH110 - may hold what Path refuses
     }
     values.update(secret for secret in secrets if secret)  # declared ones, however short
+    values |= {word for value in values for word in value.split() if len(word) >= _MIN_LENGTH}  # "Bearer KEY", "KEY "
     values |= {spelling for value in values for spelling in _encoded(value)}
     once = {json.dumps(value)[1:-1] for value in values}  # as in a JSON text, and as in a JSON text inside one
     spellings = {*values, *once, *(json.dumps(value)[1:-1] for value in once)}
@@ -49,3 +50,11 @@ def _encoded(value: str) -> set[str]:
         base64.b64encode(plain).decode(),
         base64.urlsafe_b64encode(plain).decode(),
     }
+
+
+def shorten(text: str, limit: int) -> str:
+    """The beginning of a text that is not masked yet, cut between two words: half a key would not be recognised."""
+    if len(text) <= limit:
+        return text
+    head = text[:limit].rpartition(" ")[0]
+    return f"{head}..."

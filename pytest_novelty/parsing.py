@@ -21,8 +21,8 @@ _MARK = re.compile(rf"\{{|<(?P<close>/)?(?P<tag>{_TAGS})>", re.IGNORECASE)
 _BRACE_OR_STRING = re.compile(r'"(?:[^"\\]++|\\.?)*+(?:"|\Z)|[{}]', re.DOTALL)
 _BEGINS_A_KEY = re.compile(r'\s*"')
 _REFUSAL = re.compile(
-    r"^\W*(?:i(?:'|\u2019)?m sorry|i am sorry|sorry,"
-    r"|i (?:cannot|can(?:'|\u2019)t|won(?:'|\u2019)t|am unable to|am not able to|must decline)"
+    r"^\W*(?:(?:i(?:'|\u2019)?m|i am) (?:sorry|unable to|not able to)|sorry,|(?:i|my) apologi[sz]e|my apologies"
+    r"|i (?:cannot|can(?:'|\u2019)t|won(?:'|\u2019)t|must decline)"
     r"|as an ai\b|unfortunately,? i (?:cannot|can(?:'|\u2019)t|am))",
     re.IGNORECASE,
 )

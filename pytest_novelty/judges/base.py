@@ -80,8 +80,8 @@ class Judge:
     """A judge ready to run: its name in ids and tables, its checked traits, and the object to call.
 
     Beyond the contract for users' judges, a judge object of ours may have ``keep_pace(pace)`` with the ``account`` whose
-    turns these are, ``expect(request)``, ``secrets`` (values to mask), ``prompts`` (per protocol, in the reference's place)
-    and ``price_basis``.
+    turns these are, ``expect(request)``, ``asked`` (its settings), ``secrets`` (values to mask), ``prompts`` (per protocol, in
+    the reference's place) and ``price_basis``.
     """
 
     name: str
@@ -110,6 +110,12 @@ class Judge:
         """The prompt that this judge is asked with: its own, unless the variant is about the prompt."""
         given = variant.axes.prompt
         return given if "prompt" in variant.changed else self.prompts.get(protocol, given)
+
+    @property
+    def asked(self) -> Mapping[str, Any] | None:
+        """How a model is asked; None for a judge that is none."""
+        found: Mapping[str, Any] | None = self._own("asked")
+        return found
 
     @property
     def secrets(self) -> list[str]:

@@ -51,7 +51,12 @@ def report_to_dict(report: Report) -> dict[str, Any]:
             "seed": settings.seed,
             "profile": "default",
             "judges": [
-                {"name": judge.name, "version": judge.version, "version_is_digest": judge.version_is_digest}
+                {
+                    "name": judge.name,
+                    "version": judge.version,
+                    "version_is_digest": judge.version_is_digest,
+                    "asked": None if judge.asked is None else dict(judge.asked),
+                }
                 for judge in plan.judges
             ],
             "suites": [

@@ -7,9 +7,11 @@ import signal
 import sqlite3
 import subprocess
 import sys
+import threading
 import time
 from collections import Counter
 from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -280,6 +282,27 @@ def test_a_key_that_was_pasted_into_a_judge_file_is_not_repeated(lab: Lab, serve
     assert ran.ret == 4
     assert "api_key_env must be the name of an environment variable" in ran.said
     assert "sk-this" not in ran.said
+
+
+def test_a_redirect_shows_no_header_to_anybody_else(lab: Lab, server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Elsewhere(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            self.send_response(307)
+            self.send_header("Location", server.base_url + "/chat/completions")
+            self.end_headers()
+
+        def log_message(self, *args: object) -> None: ...
+
+    monkeypatch.setenv("GATEWAY_KEY", SECRET)
+    lab.suite(n=5, votes=1)
+    with ThreadingHTTPServer(("127.0.0.1", 0), Elsewhere) as other:
+        threading.Thread(target=other.serve_forever, daemon=True).start()
+        judge_file(lab, server, api_base=f"http://127.0.0.1:{other.server_port}/v1", headers={"X-Gate": "GATEWAY_KEY"})
+        ran = run(lab)
+        other.shutdown()
+    assert ran.ret == 4
+    assert f"the server redirects to {server.base_url}/chat/completions. Put that address into api_base" in ran.said
+    assert server.requests() == []
 
 
 def test_faulty_bodies_are_tried_again(lab: Lab) -> None:

@@ -178,7 +178,8 @@ def test_what_cases_took_is_summed(unpriced: int, cost_usd: float | None, report
 def test_the_run_is_described(written: dict[str, Any], report: Report) -> None:
     run = written["run"]
     assert run["judges"] == [
-        {"name": name, "version": "1", "version_is_digest": False} for name in ("careful", "other", "quiet")
+        {"name": name, "version": "1", "version_is_digest": False, "asked": None}
+        for name in ("careful", "other", "quiet")
     ]
     assert run["suites"] == [
         {

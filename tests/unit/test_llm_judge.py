@@ -98,7 +98,7 @@ def ask(*script: Any, settings: LlmSettings = SETTINGS, request: Request = REQUE
     made._provider = provider
 
     async def all_of_them() -> list[dict[str, Any]]:
-        return [await made(request) for _ in range(calls)]
+        return [await made(replace(request, instance_id=f"i{number}")) for number in range(calls)]
 
     return made, provider, asyncio.run(all_of_them())
 
@@ -502,6 +502,40 @@ def test_a_token_limit_that_is_too_large_is_never_left_out(waits: list[float]) -
     assert all("max_tokens" in sent or "max_completion_tokens" in sent for sent in provider.sent)
 
 
+def test_one_instance_that_the_server_cannot_take_stops_nothing(waits: list[float]) -> None:
+    """Its three votes fail alike; that says nothing of the others."""
+    settings = replace(SETTINGS, retries=0)
+    made = LlmJudge(settings)
+    made._provider = FakeProvider(FAULTS["server"])
+
+    async def votes() -> list[Any]:
+        return [await made(REQUEST) for _ in range(8)]
+
+    assert [answer["failed"]["kind"] for answer in asyncio.run(votes())] == ["server error"] * 8
+
+
+def test_faults_of_transport_stop_the_run_however_they_alternate(waits: list[float]) -> None:
+    script = [
+        CallFault(kind, "no", status=status) for kind, status in (("server", 500), ("rate", 429), ("server", 503))
+    ]
+    made = LlmJudge(replace(SETTINGS, retries=0))
+    made._provider = FakeProvider(body(), *script * 3)
+
+    async def calls() -> None:
+        for number in range(10):
+            await made(replace(REQUEST, instance_id=f"i{number}"))
+
+    with pytest.raises(JudgeStopped):
+        asyncio.run(calls())
+
+
+def test_an_unreadable_answer_that_is_paid_for_is_kept_when_the_judge_stops(waits: list[float]) -> None:
+    auth = CallFault("auth", "no", status=401)
+    _, _, (answer,) = ask(body("prose"), auth)
+    assert answer["answer"] == "prose"
+    assert answer["cost_usd"] > 0
+
+
 def test_one_fatal_fault_of_a_gateway_stops_nothing(waits: list[float]) -> None:
     auth = CallFault("auth", "busy", status=401)
     _, provider, answers = ask(auth, auth, body(), auth, body(), calls=2)
@@ -574,6 +608,9 @@ class ContentPolicyViolationError(StatusError): ...
         (StatusError(422), "request"),
         (StatusError(400, {"code": "content_filter", "message": "no"}), "filter"),
         (ContentPolicyViolationError(400), "filter"),
+        (StatusError(403, {"message": "Your input was flagged"}), "filter"),
+        (StatusError(307), "redirect"),
+        (StatusError(500, {"message": "Invalid response object Traceback (most recent call last): x"}), "malformed"),
         (StatusError(500), "server"),
         (StatusError(503), "server"),
         (StatusError(529), "server"),
@@ -595,6 +632,7 @@ def test_errors_are_told_apart(error: Exception, kind: str) -> None:
         ({"retry-after-ms": "250", "retry-after": "9"}, 0.25),
         ({"retry-after": "Wed, 21 Oct 2015 07:28:00 GMT"}, 0.0),
         ({"retry-after": "soon"}, None),
+        ({"retry-after": "Wed, 21 Oct 99999 07:28:00 GMT"}, None),
         ({"retry-after": "-5"}, None),
         ({"retry-after": "nan"}, None),
     ],

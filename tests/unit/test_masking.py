@@ -11,7 +11,7 @@ from urllib.parse import quote, quote_plus
 import pytest
 
 from pytest_novelty.digests import canonical_json
-from pytest_novelty.masking import MASK, make_mask
+from pytest_novelty.masking import MASK, make_mask, shorten
 from pytest_novelty.recording import Recorder
 
 SECRET = 's3cr3t-"quoted"\\and\\slashed'
@@ -42,6 +42,18 @@ def test_a_secret_in_a_url_or_a_header_is_masked(encode: Callable[[str], str]) -
     masked = make_mask({"API_KEY": secret})(f"GET /v1?key={encode(secret)} failed")
     assert encode(secret).strip('"') not in masked
     assert MASK in masked
+
+
+@pytest.mark.parametrize("value", ["Bearer sk-planted-0123456789", "sk-planted-0123456789 ", "sk-planted-0123456789\n"])
+def test_a_key_is_masked_without_its_scheme_and_blanks(value: str) -> None:
+    assert make_mask({"GATEWAY_AUTH": value})("bad credential sk-planted-0123456789!") == "bad credential [masked]!"
+
+
+def test_what_is_not_masked_yet_is_cut_between_words() -> None:
+    key = "sk-" + "0123456789" * 5
+    assert shorten(f"{'word ' * 30}{key}", 170) == f"{('word ' * 30).rstrip()}..."
+    assert shorten("x" * 300, 200) == "..."
+    assert shorten("short", 200) == "short"
 
 
 def test_a_secret_inside_json_is_masked_and_the_json_stays_json() -> None:

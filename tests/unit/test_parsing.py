@@ -90,6 +90,8 @@ def test_the_last_object_counts_and_disagreement_is_flagged(text: str, contradic
         ("I'm sorry, but I can't help with that.", REFUSED, "refusal"),
         ("I\u2019m sorry, I cannot assess this.", REFUSED, "refusal"),
         ("As an AI language model, I do not judge.", REFUSED, "refusal"),
+        ("I apologize, but I can't assist with this request.", REFUSED, "refusal"),
+        ("I\u2019m unable to help with that.", REFUSED, "refusal"),
         ("<think>hm</think>I'm sorry, but I can't help with that.", REFUSED, "refusal"),
         ('{"result": {"novel": true}}', SCHEMA_VIOLATION, "missing key"),
         ("{}", SCHEMA_VIOLATION, "missing key"),

@@ -55,10 +55,17 @@ class LlmSettings:
         return self.api_base or (os.environ.get("OPENAI_BASE_URL") or None if self.provider == "openai" else None)
 
     @property
+    def asked(self) -> dict[str, Json]:
+        """What can change an answer: the model and how it is asked, not how fast or at what price."""
+        found: dict[str, Json] = {
+            item.name: getattr(self, item.name) for item in fields(self) if item.name not in _NOT_ASKED
+        }
+        return {**found, "parameters": dict(self.parameters), "api_base": self.base_url}
+
+    @property
     def version(self) -> str:
-        """A digest of what can change an answer: the model and how it is asked, not how fast or at what price."""
-        asked = {item.name: getattr(self, item.name) for item in fields(self) if item.name not in _NOT_ASKED}
-        return digest_of([{**asked, "parameters": dict(self.parameters), "api_base": self.base_url}], 6)
+        """A digest of what is asked."""
+        return digest_of([self.asked], 6)
 
 
 _NOT_ASKED: Final = frozenset(
@@ -94,6 +101,8 @@ def load_judge_file(path: Path) -> LlmSettings:
         sentence, place = found
         if place[:1] == ("api_key_env",):  # perhaps the key itself: it is not repeated
             sentence = "api_key_env must be the name of an environment variable"
+        if place[:1] == ("api_base",):  # may hold one, too
+            sentence = "api_base must be an address like http://127.0.0.1:8000/v1, without user, password or query"
         raise JudgeError(sentence, path=path, line=document.line_of(place), hint=_hint(value, place))
     for name in value.get("prompts", ()):
         if name not in PROTOCOLS:
@@ -102,6 +111,9 @@ def load_judge_file(path: Path) -> LlmSettings:
             raise JudgeError(error.message, path=path, line=line, hint=error.hint)
     _refuse_secrets(value, document)
     given = {key: item for key, item in value.items() if key not in ("format", "model", "price")}
+    for name in ("max_tokens", "seed", "retries", "answer_retries", "concurrency"):
+        if isinstance(given.get(name), float):  # 4.0 is an integer to JSON Schema
+            given[name] = int(given[name])
     provider, _, model = value["model"].partition(":")
     prices = value.get("price")
     price = None if prices is None else Price.per_million(prices["input"], prices["output"], prices.get("cached_input"))

@@ -10,6 +10,8 @@ from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
 
 from pytest_novelty.answers import read_answer
+from pytest_novelty.digests import digest_of
+from pytest_novelty.errors import JudgeStopped
 from pytest_novelty.judges.base import Expected, Pace
 from pytest_novelty.judges.llm.chat import Chat, settings_told
 from pytest_novelty.judges.llm.files import LlmSettings
@@ -22,6 +24,7 @@ from pytest_novelty.protocols import PROTOCOLS
 
 _FIRST_WAIT_S: Final = 0.5
 _LONGEST_WAIT_S: Final = 30.0
+_LONGEST_QUEUE_S: Final = 7 * 86_400.0
 _WINDOW_S: Final = 61.0
 """A minute, and a second for what is late on its way: so no minute of the server's has more than the limit."""
 _CHARACTERS_A_TOKEN: Final = 4
@@ -61,7 +64,8 @@ class LlmJudge:
         self._price: Price | None = price
         self.cost_usd_per_call = 0.0 if price is not None and price.is_free else None
         rounds = 1 + settings.answer_retries
-        waits = (settings.concurrency or 64) * self._step_s(settings.max_tokens)
+        # Every attempt has a timeout of its own; this one is a safety net, and must not count the wait for a turn.
+        waits = _LONGEST_QUEUE_S if self._step_s(settings.max_tokens) else 0.0
         self.timeout_s = rounds * (1 + settings.retries) * (settings.timeout_s + LONGEST_WAIT_ASKED_S + waits) + 60.0
         self.prompts = {
             protocol: str(path) if (path := settings.folder / name).is_file() else name
@@ -83,8 +87,12 @@ class LlmJudge:
     def account(self) -> str:
         """Whom the rates are agreed with: two judges that ask one model with one key share its turns."""
         settings = self.settings
-        asked = f"{settings.model} at {settings.base_url or settings.provider}"
-        return asked if settings.api_key_env is None else f"{asked} with {settings.api_key_env}"
+        return digest_of([settings.model, settings.base_url or settings.provider, settings.api_key_env], 6)
+
+    @property
+    def asked(self) -> dict[str, Any]:
+        """How the model is asked, for the report."""
+        return self.settings.asked
 
     @property
     def secrets(self) -> list[str]:
@@ -127,7 +135,12 @@ class LlmJudge:
         answer: dict[str, Any] = {}
         for number in range(1 + self.settings.answer_retries):
             fields = self._chat.fields(request, number)
-            heard = await self._ask(request, fields)
+            try:
+                heard = await self._ask(request, fields)
+            except JudgeStopped:
+                if not answer:
+                    raise
+                return answer  # it is paid for; whatever stops the judge will be met by the next call
             if answer and _is_of_transport(heard.reply):
                 return {**answer, "retries": retries + heard.retries + 1}  # it was an answer, and it is paid for
             retries += heard.retries + (number > 0)
@@ -169,7 +182,7 @@ class LlmJudge:
                 if fault.kind == "filter":
                     self._breaker.succeeded()
                 else:
-                    self._breaker.failed(fault, attempt=attempt, last=not again)
+                    self._breaker.failed(fault, of=request.instance_id, attempt=attempt, last=not again)
                 if not again:
                     seconds = time.perf_counter() - began
                     return _Heard(Reply("", _failure_of(fault)), retries, seconds, sent, may_be_billed)
@@ -177,8 +190,8 @@ class LlmJudge:
                 await asyncio.sleep(self._wait_s(attempt, fault))
             else:
                 self._breaker.succeeded()
-                for name in on_trial:
-                    self._chat.leave_out(name)
+                if on_trial:
+                    self._chat.leave_out(on_trial[-1])  # the one that helped; the others come back with the next call
                 return _Heard(reply, retries, time.perf_counter() - began, sent)
 
     async def _attempt(self, fields: Mapping[str, Any]) -> Reply:
@@ -266,6 +279,7 @@ _ERROR_KINDS: Final = {
     "model": "unknown model",
     "quota": "no quota",
     "closed": "closed for now",
+    "redirect": "redirect",
     "rate": "rate limit",
     "server": "server error",
     "connection": "connection",

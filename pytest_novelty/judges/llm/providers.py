@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import email.utils
 import json
+import logging
 import math
 import os
 import re
@@ -17,6 +18,7 @@ from typing import Any, Final, Protocol
 
 from pytest_novelty.errors import JudgeError
 from pytest_novelty.judges.llm.files import LlmSettings
+from pytest_novelty.masking import shorten
 
 _ADVICE: Final = {
     "auth": "Check the key in the environment.",
@@ -24,12 +26,16 @@ _ADVICE: Final = {
     "quota": "The account has no quota left.",
     "connection": "Check api_base and that the server runs.",
     "closed": "Run again then.",
+    "redirect": "Put that address into api_base.",
+    "timeout": "Check api_base and that the server runs, or raise timeout_s.",
 }
-_FATAL: Final = frozenset({"auth", "model", "quota", "closed"})
+_FATAL: Final = frozenset({"auth", "model", "quota", "closed", "redirect"})
 LONGEST_WAIT_ASKED_S: Final = 120.0
 """A server that asks for more (a daily limit, maintenance) is closed: nobody is left waiting in silence."""
 _TRANSIENT: Final = frozenset({"rate", "server", "connection", "timeout", "malformed"})
 _MAX_SHOWN: Final = 2000
+_CONNECT_S: Final = 5.0
+_MODERATION: Final = re.compile(r"flagged|moderation|content[ _-]?policy", re.IGNORECASE)
 _LITELLMS: Final = re.compile(r"^(litellm\.)?(\w+(Error|Exception):? (- )?)+")
 """The names of exceptions that litellm puts before a server's own words."""
 
@@ -37,8 +43,8 @@ _LITELLMS: Final = re.compile(r"^(litellm\.)?(\w+(Error|Exception):? (- )?)+")
 class CallFault(Exception):
     """An attempt came to no answer.
 
-    ``kind``: auth, model, quota, closed (no other call would fare better now), rate, server, connection, timeout, malformed
-    (pass with time), filter (the provider declined the content), request (the server does not take such a request).
+    ``kind``: auth, model, quota, redirect, closed (no other call would fare better now), rate, server, connection, timeout,
+    malformed (pass with time), filter (the provider declined the content), request (the server does not take such a request).
     """
 
     def __init__(
@@ -118,6 +124,11 @@ class OpenAIProvider:
             ) from None
         self._has_key = True
         own_server = settings.base_url is not None
+        if "?" in (settings.base_url or ""):
+            raise JudgeError(
+                f"the judge {settings.name!r} has an address with a query",
+                hint="Headers and keys come from the environment",
+            )
         if settings.api_key_env is not None:
             key = _from_environment(settings.api_key_env, settings)
         elif settings.api_base is not None:  # OPENAI_API_KEY is for OpenAI: it is not shown to any other server
@@ -127,15 +138,20 @@ class OpenAIProvider:
             self._has_key = bool(key)
         else:
             key = _from_environment("OPENAI_API_KEY", settings)
+        # A redirect would show the extra headers to somebody else. Waiting for an answer is bounded by whoever calls.
+        options: dict[str, Any] = {
+            "timeout": openai.Timeout(None, connect=_CONNECT_S),
+            "follow_redirects": False,
+        }
         try:
-            http = openai.DefaultAioHttpClient(timeout=None)  # half the time a call of the default transport
+            http = openai.DefaultAioHttpClient(**options)  # half the time a call of the default transport
         except RuntimeError:  # aiohttp, which the extra brings, is not installed
-            http = None
+            http = openai.DefaultAsyncHttpxClient(**options)
         self._client = openai.AsyncOpenAI(
             api_key=key or "none",
             base_url=settings.api_base,
             max_retries=0,
-            timeout=None,
+            timeout=options["timeout"],
             default_headers=read_headers(settings),
             http_client=http,
         )
@@ -165,6 +181,8 @@ class LitellmProvider:
                 f"the judge {settings.name!r} needs litellm",
                 hint="Install it with: pip install litellm",
             ) from None
+        for logger in ("LiteLLM", "LiteLLM Router", "LiteLLM Proxy"):  # at DEBUG they write headers
+            logging.getLogger(logger).setLevel(logging.ERROR)
         litellm.suppress_debug_info = True
         litellm.telemetry = False
         litellm.turn_off_message_logging = True
@@ -204,7 +222,7 @@ def read_body(content: bytes) -> Mapping[str, Any]:
     try:
         body = json.loads(text)
     except (ValueError, RecursionError):
-        shown = " ".join(text.split())[:_MAX_SHOWN]
+        shown = shorten(" ".join(text[: 2 * _MAX_SHOWN].split()), _MAX_SHOWN)
         raise CallFault("malformed", f"the server's response is not JSON: {shown!r}") from None
     if not isinstance(body, Mapping):
         raise CallFault("malformed", "the server's response is no JSON object")
@@ -221,7 +239,9 @@ def read_fault(error: Exception, *, has_key: bool = True) -> CallFault:
         names, message = {"APIConnectionError"}, f"no connection: {error.__cause__}"
     kind = _kind_of(names, status, code, message.lower())
     if kind == "auth" and not has_key:
-        message = "the server wants a key, and none was sent: name the variable that holds it with api_key_env"
+        message = f"no key was sent (name the variable that holds it with api_key_env), and the server says: {message}"
+    if kind == "redirect":
+        message = f"the server redirects to {_header(error, 'location') or 'another address'}"
     wait = _retry_after(error)
     if kind in ("rate", "server") and wait is not None and wait > LONGEST_WAIT_ASKED_S:
         kind, message = "closed", f"{message.rstrip('.')}; the server asks to wait {_duration(wait)}"
@@ -231,6 +251,8 @@ def read_fault(error: Exception, *, has_key: bool = True) -> CallFault:
 
 
 def _duration(seconds: float) -> str:
+    if seconds > 10 * 365 * 86_400:
+        return "for years"
     for size, unit in ((86_400, "days"), (3_600, "hours"), (60, "minutes")):
         if seconds >= 2 * size:
             return f"{seconds / size:.0f} {unit}"
@@ -246,8 +268,14 @@ def _kind_of(names: set[str], status: int | None, code: str, message: str) -> st
         return "quota"
     if "APIConnectionError" in names or ("InternalServerError" in names and "connection error" in message):
         return "connection"  # litellm says of a server that is down that it failed
+    if status is not None and 300 <= status < 400:
+        return "redirect"
+    if "invalid response object" in message or "provider returned 'choices'" in message:
+        return "malformed"  # litellm says so of a body that it cannot read, with a status of its own
     if "llm provider not provided" in message:
         return "model"
+    if status == 403 and _MODERATION.search(message):
+        return "filter"
     if status in (401, 403):
         return "auth"
     if status == 404:
@@ -283,7 +311,7 @@ def _message_of(error: Exception) -> str:
     cause = error.__cause__
     if cause is not None and "APIConnectionError" in {kind.__name__ for kind in type(error).__mro__}:
         text = f"{text} ({type(cause).__name__}: {cause})" if str(cause) not in text else text
-    text = _LITELLMS.sub("", " ".join(text.split())) or type(error).__name__
+    text = _LITELLMS.sub("", " ".join(text.partition("Traceback (most recent")[0].split())) or type(error).__name__
     return text  # cut only after it was masked: half a key is a leak
 
 
@@ -300,8 +328,16 @@ def _retry_after(error: Exception) -> float | None:
         if (seconds := _number(text)) is not None:
             return seconds
         if isinstance(text, str) and (date := email.utils.parsedate_tz(text)) is not None:
-            return max(0.0, email.utils.mktime_tz(date) - time.time())
+            try:
+                return max(0.0, email.utils.mktime_tz(date) - time.time())
+            except (ValueError, OverflowError):  # a year that no calendar has
+                return None
     return None
+
+
+def _header(error: Exception, name: str) -> str:
+    headers = getattr(getattr(error, "response", None), "headers", None)
+    return "" if headers is None else str(headers.get(name) or "")
 
 
 def _number(value: object) -> float | None:

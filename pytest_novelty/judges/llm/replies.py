@@ -89,4 +89,6 @@ def _tokens(usage: object) -> Tokens:
 
 def _count(source: object, name: str) -> int | None:
     value = source.get(name) if isinstance(source, Mapping) else None
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
     return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**53 else None

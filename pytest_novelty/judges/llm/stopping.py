@@ -22,26 +22,39 @@ class Breaker:
         self._judge = judge
         self._has_answered = False
         self._signature = ""
-        self._fatal = self._given_up = 0
+        self._fatal = 0
+        self._given_up: set[str] = set()
+        """Instances: one that a server cannot take says nothing of the others."""
 
     def succeeded(self) -> None:
         self._has_answered = True
-        self._signature, self._fatal, self._given_up = "", 0, 0
+        self._signature, self._fatal = "", 0
+        self._given_up.clear()
 
-    def failed(self, fault: CallFault, *, attempt: int, last: bool) -> None:
-        """An attempt failed, the ``attempt``-th of its call (from 1) and perhaps its last. Raises JudgeStopped."""
+    def failed(self, fault: CallFault, *, of: str, attempt: int, last: bool) -> None:
+        """An attempt failed, the ``attempt``-th (from 1) of a call on the instance ``of``, perhaps its last.
+
+        Raises JudgeStopped.
+        """
         # Messages carry the ids of requests, so that two of the same are never equal; a rejected request's message is its kind.
-        signature = f"{fault.kind} {fault.status} {fault.code}"
+        # Faults of transport are one kind: a server that says 500, 502 and 503 in turns is as broken as one that says 500.
+        signature = (
+            "transport"
+            if fault.is_worth_another and not fault.is_fatal
+            else f"{fault.kind} {fault.status} {fault.code}"
+        )
         if fault.kind == "request":
             signature += re.sub(r"\S*[0-9_]\S*", "#", fault.message)
         if fault.is_fatal:  # other faults in between do not make a wrong key right
             self._fatal += 1
         if signature != self._signature:
-            self._signature, self._given_up = signature, 0
-        self._given_up += last
+            self._signature = signature
+            self._given_up.clear()
+        if last:
+            self._given_up.add(of)
         is_down = fault.kind == "connection" and not self._has_answered and attempt >= _ATTEMPTS_AT_A_SILENT_SERVER
         limit = _GIVEN_UP_IN_A_ROW if self._has_answered else _GIVEN_UP_BEFORE_A_SUCCESS
-        if is_down or self._fatal >= _FATAL_IN_A_ROW or self._given_up >= limit:
+        if is_down or self._fatal >= _FATAL_IN_A_ROW or len(self._given_up) >= limit:
             raise JudgeStopped(
                 f"the judge {self._judge!r} cannot go on: {fault.message}",
                 hint=f"{fault.advice} What was answered before is stored".strip(),
