@@ -168,7 +168,7 @@ class ActiveHooks:
     def _conclude(self, session: pytest.Session, unenforced: str) -> None:
         if self.session.is_worker:
             return
-        self.session.close(0.0 if self._interrupted else 5.0)
+        self.session.close(0.0 if self._interrupted else _FINISH_STOPPED_S if self.session.stopped else 5.0)
         if not self.session.received:
             impossible = self.session.plan.nobody_judges
             if self.session.unpaid or self.session.unrecorded or impossible:  # nothing was found out, so nothing passed
@@ -257,6 +257,8 @@ class ActiveHooks:
         return [known.get(nodeid.partition("[")[2].removesuffix("]"), nodeid) for nodeid in collection]
 
 
+_FINISH_STOPPED_S: Final = 30.0
+"""How long answers that are on their way (and paid for) are waited for when a judge cannot go on; its other calls end at once."""
 _SHOWN: Final = {"w": ("w", "WRONG"), "t": ("t", "TIE"), "i": ("i", "INVALID"), "a": ("a", "ABSTAINED")}
 
 

@@ -50,6 +50,18 @@ async def main():
 asyncio.run(main())
 """
 
+SAME_TRANSPORT = BARE.replace("max_retries=0)", "max_retries=0, http_client=openai.DefaultAioHttpClient())").replace(
+    """await client.chat.completions.create(
+                model="m", temperature=0, max_tokens=512, messages=[{"role": "user", "content": f"Idea {number}. " * 200}]
+            )
+            return answer.choices[0].message.content""",
+    """await client.post("/chat/completions", cast_to=bytes, body=dict(
+                model="m", temperature=0, max_tokens=512, messages=[{"role": "user", "content": f"Idea {number}. " * 200}]
+            ))
+            return json.loads(answer)["choices"][0]["message"]["content"]""",
+)
+assert SAME_TRANSPORT.count("client.post") == SAME_TRANSPORT.count("DefaultAioHttpClient") == 1
+
 BARE_LITELLM = """
 import asyncio, os, sys
 os.environ["LITELLM_LOCAL_MODEL_COST_MAP"] = "True"
@@ -181,6 +193,7 @@ def run_all(folder: Path, server: Server, given: argparse.Namespace, calls: int)
     numbers = [server.base_url, str(calls), str(given.concurrency)]
     sides = {
         "bare openai client": [sys.executable, "-c", BARE, *numbers],
+        "the same, our way of calling it": [sys.executable, "-c", SAME_TRANSPORT, *numbers],
         "bare litellm": [sys.executable, "-c", BARE_LITELLM, *numbers],
     }
     for model in ("openai:m", "litellm:openai/m"):

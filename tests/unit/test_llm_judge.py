@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import itertools
 import json
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import fields, replace
 from pathlib import Path
@@ -15,7 +16,7 @@ import pytest
 from pytest_novelty.answers import Reading, read_answer
 from pytest_novelty.errors import JudgeError, JudgeStopped
 from pytest_novelty.judges.base import bind_judge
-from pytest_novelty.judges.llm import judge as judge_module
+from pytest_novelty.judges.llm import stopping
 from pytest_novelty.judges.llm.chat import strict_schema
 from pytest_novelty.judges.llm.files import LlmSettings, load_judge_file, settings_of_name
 from pytest_novelty.judges.llm.judge import LlmJudge
@@ -87,7 +88,7 @@ def waits(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     async def sleep(seconds: float) -> None:
         waited.append(seconds)
 
-    monkeypatch.setattr(judge_module.asyncio, "sleep", sleep)
+    monkeypatch.setattr(stopping.asyncio, "sleep", sleep)
     return waited
 
 
@@ -534,6 +535,29 @@ def test_an_unreadable_answer_that_is_paid_for_is_kept_when_the_judge_stops(wait
     _, _, (answer,) = ask(body("prose"), auth)
     assert answer["answer"] == "prose"
     assert answer["cost_usd"] > 0
+
+
+def test_calls_that_wait_end_with_the_judge() -> None:
+    """A turn in an hour, or a long backoff, holds nobody up once a key is known to be wrong."""
+
+    class Late:
+        def __init__(self) -> None:
+            self.turns = iter([0.0] * 3 + [time.time() + 3_600] * 5)
+
+        def take_turn(self, step_s: float) -> float:
+            return next(self.turns)
+
+    made = LlmJudge(replace(SETTINGS, requests_per_minute=1.0))
+    made._provider = FakeProvider(CallFault("auth", "no", status=401))
+    made.keep_pace(Late())
+
+    async def calls() -> list[Any]:
+        found = [made(replace(REQUEST, instance_id=f"i{number}")) for number in range(4)]
+        return await asyncio.gather(*found, return_exceptions=True)
+
+    began = time.perf_counter()
+    assert [type(found) for found in asyncio.run(calls())] == [JudgeStopped] * 4
+    assert time.perf_counter() - began < 10
 
 
 def test_one_fatal_fault_of_a_gateway_stops_nothing(waits: list[float]) -> None:

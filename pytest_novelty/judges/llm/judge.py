@@ -187,7 +187,7 @@ class LlmJudge:
                     seconds = time.perf_counter() - began
                     return _Heard(Reply("", _failure_of(fault)), retries, seconds, sent, may_be_billed)
                 retries += 1
-                await asyncio.sleep(self._wait_s(attempt, fault))
+                await self._breaker.pause(self._wait_s(attempt, fault))
             else:
                 self._breaker.succeeded()
                 if on_trial:
@@ -205,7 +205,7 @@ class LlmJudge:
     async def _wait_for_turn(self, step: float) -> None:
         if self._pace is not None and step > 0:
             turn = await asyncio.to_thread(self._pace.take_turn, step)
-            await asyncio.sleep(max(0.0, turn - time.time()))
+            await self._breaker.pause(max(0.0, turn - time.time()))
 
     def _wait_s(self, attempt: int, fault: CallFault) -> float:
         """Exponential, with jitter; not less than what the server asks for."""

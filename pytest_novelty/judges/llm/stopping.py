@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 from typing import Final
 
@@ -25,6 +26,8 @@ class Breaker:
         self._fatal = 0
         self._given_up: set[str] = set()
         """Instances: one that a server cannot take says nothing of the others."""
+        self._stopped: JudgeStopped | None = None
+        self._has_stopped = asyncio.Event()
 
     def succeeded(self) -> None:
         self._has_answered = True
@@ -55,7 +58,20 @@ class Breaker:
         is_down = fault.kind == "connection" and not self._has_answered and attempt >= _ATTEMPTS_AT_A_SILENT_SERVER
         limit = _GIVEN_UP_IN_A_ROW if self._has_answered else _GIVEN_UP_BEFORE_A_SUCCESS
         if is_down or self._fatal >= _FATAL_IN_A_ROW or len(self._given_up) >= limit:
-            raise JudgeStopped(
+            self._stopped = JudgeStopped(
                 f"the judge {self._judge!r} cannot go on: {fault.message}",
                 hint=f"{fault.advice} What was answered before is stored".strip(),
             )
+            self._has_stopped.set()
+            raise self._stopped
+
+    async def pause(self, seconds: float) -> None:
+        """Wait, but not for a judge that has been stopped meanwhile. Raises JudgeStopped."""
+        waiting = {asyncio.ensure_future(asyncio.sleep(seconds)), asyncio.ensure_future(self._has_stopped.wait())}
+        try:
+            await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for each in waiting:
+                each.cancel()
+        if self._stopped is not None:
+            raise JudgeStopped(self._stopped.message, hint=self._stopped.hint)
