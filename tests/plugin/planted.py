@@ -319,3 +319,8 @@ def scores_beyond_reason(request: Any) -> dict[str, Any]:
 @declares(protocols=("pairwise",))
 def pairs_only(request: Any) -> dict[str, Any]:
     return _answer(request, True)
+
+
+def ranks_by_title(request: Any) -> dict[str, Any]:
+    first, second = (int(idea.title) for idea in request.ideas)
+    return {"winner": "A" if first > second else "B"}

@@ -222,7 +222,8 @@ def test_every_metric_has_its_judges() -> None:
     named = {
         re.split("[<>[]", gate.removeprefix("abs("))[0].removesuffix(")") for gate, *_ in (*_GATES, *_OVER_VARIANTS)
     }
-    assert named == set(METRICS)
+    elsewhere = {"cyclic_triads"}  # needs closed triads: test_stability.py
+    assert named == set(METRICS) - elsewhere
 
 
 # --- what each is like --------------------------------------------------------------------------------------

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import json
 import sqlite3
+import subprocess
+import sys
 from importlib.resources import files
+from pathlib import Path
 from typing import Any
 
 import jsonschema
@@ -254,6 +257,26 @@ def test_more_votes_are_calls_of_their_own(ready: Lab) -> None:
     item = _variants(ran)["five"]
     assert item["cause"] == "coin"
     assert _row(ran, "null_flip_rate", "five")["value"] > 0.3
+
+
+@pytest.mark.parametrize(
+    ("judge", "gate", "decision"),
+    [("planted:ranks_by_title", "cyclic_triads<=0.25", "pass"), ("chance", "cyclic_triads<=0.01", "fail")],
+)
+def test_triads_show_whether_verdicts_are_transitive(lab: Lab, judge: str, gate: str, decision: str) -> None:
+    """The whole way: ideas, closed triads of them, a judge that ranks ideas and a coin."""
+    lab.planted()
+    ideas = [json.dumps({"title": f"{k:02}", "text": f"Idea {k}."}) + "\n" for k in range(60)]
+    (lab.path / "ideas.jsonl").write_text("".join(ideas))
+    cli = ["suite", "new", "--from", "ideas.jsonl", "--design", "triads", "--sample", "90", "--out", "triads"]
+    subprocess.run(
+        [Path(sys.executable).with_name("pytest-novelty"), *cli], cwd=lab.path, check=True, capture_output=True
+    )
+    ran = lab.judge(judge, "triads", f"--novelty-gate={gate}", "--novelty-votes=1", "--novelty-orders=ab")
+    row = _row(ran, "cyclic_triads", "reference")
+    assert row["n"] == 30
+    assert (row["value"] == 0) == (decision == "pass")
+    assert ran.gate(gate)["decision"] == decision
 
 
 # --- judges -------------------------------------------------------------------------------------------------
