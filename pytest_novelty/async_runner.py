@@ -158,7 +158,8 @@ class AsyncRunner:
         if loop is None or not flights:
             self._heard = now
             return []
-        late = [flight for flight in flights if now - flight.began > flight.lane.judge.traits.timeout_s + _GRACE_S]
+        ends = {flight: flight.began + flight.lane.judge.traits.timeout_s + _GRACE_S for flight in flights}
+        late = [flight for flight, end in ends.items() if now > end]
         ended = loop.is_closed() or not loop.is_running()  # a judge stopped it: nobody will answer these calls
         if ended and now - self._heard > _BLOCKED_S:
             late = flights
@@ -166,6 +167,10 @@ class AsyncRunner:
         if not self._foreign and not ended:
             with contextlib.suppress(RuntimeError):  # it may end at this very moment
                 loop.call_soon_threadsafe(self._hear)
+        if not (
+            blocked or ended or self._foreign
+        ):  # who is late in a loop that has not been heard since may be innocent
+            late = [flight for flight in late if self._heard >= ends[flight]]
         if not late:
             return []
         taken = flights if blocked else late
