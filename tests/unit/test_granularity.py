@@ -76,7 +76,7 @@ def test_judges_are_shown_it(tmp_path: Path) -> None:
 
     def judge(request: Any) -> str:
         seen.setdefault(request.variant, set()).add(request.idea.text)
-        return "novel"
+        return {"novel": True}
 
     variants = "{intro: {granularity: abstract+introduction}, full: {granularity: full}}"
     report = evaluate(judge, suite_in(tmp_path, variants), variants=["all"])
@@ -95,8 +95,8 @@ def test_an_idea_without_full_text(tmp_path: Path) -> None:
     with pytest.raises(
         SuiteError, match=r"instance 'i1': the idea 'i1' has no full_text, which the variant 'full' shows$"
     ):
-        evaluate(lambda request: "novel", path, variants=["full"])
-    report = evaluate(lambda request: "novel", path, variants=["all"])
+        evaluate(lambda request: {"novel": True}, path, variants=["full"])
+    report = evaluate(lambda request: {"novel": True}, path, variants=["all"])
     assert report.plan.skipped == {("judge", "kelp", "full"): "cannot be shown it (the instance 'i1' has no full_text)"}
     suite_in(tmp_path, "{}", "{granularity: full}")
     (path / "rows.jsonl").write_text("\n".join([rows[0], json.dumps(lacking), rows[2]]))

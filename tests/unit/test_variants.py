@@ -225,6 +225,17 @@ def test_nothing_but_the_reference_runs_unasked(tmp_path: Path) -> None:
         assert [variant.name for _, variant in plan.pairs(planned)] == ["reference"]
 
 
+def test_a_gate_on_votes_that_are_the_reference_s_own(write: Write, tmp_path: Path) -> None:
+    """Fewer votes flip outcomes, and that can be gated; they do not move votes."""
+    path = write("variants: {single: {votes: 1}}\ngates: ['vote_shift[single]<=0.9', 'flip_rate[single]<=0.9']")
+    plan = make_plan(_settings(tmp_path, variants=("single",)), {"j": lambda request: ""}, {}, with_suites=False)
+    plan.add_suite(str(path))
+    told = [text for text in plan.announcements() if "own" in text]
+    assert told == [
+        "base: vote_shift[single]<=0.9: the votes of single are the reference's own, there is no noise between them"
+    ]
+
+
 # --- renderings that ideas lack -------------------------------------------------------------------------------
 
 
