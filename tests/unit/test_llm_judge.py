@@ -17,11 +17,11 @@ from pytest_novelty.answers import Reading, read_answer
 from pytest_novelty.errors import JudgeError, JudgeStopped
 from pytest_novelty.judges.base import bind_judge
 from pytest_novelty.judges.llm import stopping
-from pytest_novelty.judges.llm.chat import strict_schema
+from pytest_novelty.judges.llm.chat import Chat, strict_schema
+from pytest_novelty.judges.llm.faults import CallFault, read_body, read_fault
 from pytest_novelty.judges.llm.files import LlmSettings, load_judge_file, settings_of_name
 from pytest_novelty.judges.llm.judge import LlmJudge
 from pytest_novelty.judges.llm.prices import Price, Tokens, find_price
-from pytest_novelty.judges.llm.providers import CallFault, read_body, read_fault
 from pytest_novelty.judges.llm.replies import read_reply
 from pytest_novelty.masking import make_mask
 from pytest_novelty.model import Request, ShownIdea, Verdict
@@ -64,7 +64,8 @@ def body(content: Any = GOOD, finish: str = "stop", **message: Any) -> dict[str,
 class FakeProvider:
     """Gives the scripted bodies or raises the scripted faults, the last one for ever; keeps what was sent."""
 
-    def __init__(self, *script: Any) -> None:
+    def __init__(self, *script: Any, settings: LlmSettings = SETTINGS) -> None:
+        self.dialect = Chat(settings)
         self.script = itertools.chain(script, itertools.repeat(script[-1]))
         self.sent: list[dict[str, Any]] = []
 
@@ -95,7 +96,7 @@ def waits(monkeypatch: pytest.MonkeyPatch) -> list[float]:
 def ask(*script: Any, settings: LlmSettings = SETTINGS, request: Request = REQUEST, calls: int = 1) -> Any:
     """(the judge, its provider, the answers of so many calls one after the other)."""
     made = LlmJudge(settings)
-    provider = FakeProvider(*script)
+    provider = FakeProvider(*script, settings=settings)
     made._provider = provider
 
     async def all_of_them() -> list[dict[str, Any]]:

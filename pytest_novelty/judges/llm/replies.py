@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+from pytest_novelty.judges.llm.faults import CallFault
 from pytest_novelty.judges.llm.prices import Tokens
-from pytest_novelty.judges.llm.providers import CallFault
 from pytest_novelty.model import REFUSED, TRUNCATED, UNPARSED, Failure
 
 

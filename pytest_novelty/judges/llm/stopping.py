@@ -7,7 +7,7 @@ import re
 from typing import Final
 
 from pytest_novelty.errors import JudgeStopped
-from pytest_novelty.judges.llm.providers import CallFault
+from pytest_novelty.judges.llm.faults import CallFault
 
 _FATAL_IN_A_ROW: Final = 3
 """A gateway may refuse a right key once; three times in a row it means it."""
