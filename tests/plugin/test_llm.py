@@ -138,6 +138,7 @@ def test_a_fifth_of_the_calls_fails_and_every_verdict_is_there(lab: Lab, model: 
         ({"key": "right"}, "Check the key in the environment"),
         ({"models": ["other"]}, "Check the model's name (litellm wants PROVIDER/MODEL) and api_base"),
         ({"rates": {"429-quota": 1.0}}, "The account has no quota left"),
+        ({"rates": {"error-in-200 code=401": 1.0}}, "Check the key in the environment"),
     ],
 )
 def test_a_wrong_key_or_model_ends_the_run_at_once(

@@ -450,6 +450,41 @@ def test_a_body_without_choices_is_a_fault_of_transport(value: dict[str, Any]) -
     assert caught.value.kind == "malformed"
 
 
+@pytest.mark.parametrize(
+    ("told", "kind", "status"),
+    [
+        ({"code": 401, "message": "No auth credentials found"}, "auth", 401),
+        ({"code": "401", "message": "no"}, "auth", 401),
+        ({"code": "invalid_api_key", "message": "no"}, "auth", 401),
+        ({"code": 401, "status": "UNAUTHENTICATED"}, "auth", 401),
+        ({"code": 402, "message": "Insufficient credits"}, "quota", 402),
+        ({"code": "insufficient_quota", "message": "no"}, "quota", None),
+        ({"code": 403, "message": "Your input was flagged"}, "filter", 403),
+        ({"code": 404, "message": "No endpoints found"}, "model", 404),
+        ({"code": 408, "message": "late"}, "timeout", 408),
+        ({"code": 429, "message": "slow down"}, "rate", 429),
+        ({"type": "rate_limit_error", "message": "slow down"}, "rate", 429),
+        ({"code": 502, "message": "Provider returned error"}, "server", 502),
+        ({"type": "overloaded_error", "message": "busy"}, "server", 529),
+        ({"code": 400, "message": "prompt too long"}, "request", 400),
+        ({"code": "content_filter", "message": "no"}, "filter", None),
+        ({"code": 12, "message": "x"}, "malformed", None),
+        ({"code": None, "message": "x"}, "malformed", None),
+        ("just a text", "malformed", None),
+    ],
+)
+@pytest.mark.parametrize("where", ["body", "choice"])
+def test_an_error_in_a_good_response_is_told_by_its_code(told: Any, kind: str, status: int | None, where: str) -> None:
+    value = {"error": told} if where == "body" else {"choices": [{"error": told, "message": {"content": "Half"}}]}
+    if where == "choice" and isinstance(told, str):
+        return
+    with pytest.raises(CallFault) as caught:
+        read_reply(value)
+    assert (caught.value.kind, caught.value.status) == (kind, status)
+    message = told if isinstance(told, str) else told.get("message", "")
+    assert message in caught.value.message
+
+
 def test_no_usage_is_unknown_and_not_zero() -> None:
     for usage in (
         None,

@@ -28,6 +28,13 @@ _FATAL: Final = frozenset({"auth", "model", "quota", "closed", "redirect"})
 LONGEST_WAIT_ASKED_S: Final = 120.0
 """A server that asks for more (a daily limit, maintenance) is closed: nobody is left waiting in silence."""
 _TRANSIENT: Final = frozenset({"rate", "server", "connection", "timeout", "malformed"})
+_STATUS_OF: Final = {
+    "invalid_api_key": 401, "authentication_error": 401, "unauthenticated": 401, "permission_error": 403,
+    "permission_denied": 403, "model_not_found": 404, "not_found_error": 404, "not_found": 404, "rate_limit_exceeded": 429,
+    "rate_limit_error": 429, "resource_exhausted": 429, "server_error": 500, "api_error": 500, "internal": 500,
+    "overloaded_error": 529, "unavailable": 503, "invalid_request_error": 400, "invalid_argument": 400,
+}  # fmt: skip
+"""Errors that are named in the place of a number, by OpenAI, Anthropic and Google."""
 _MAX_SHOWN: Final = 2000
 _MODERATION: Final = re.compile(r"flagged|moderation|content[ _-]?policy", re.IGNORECASE)
 _LITELLMS: Final = re.compile(r"^(litellm\.)?(\w+(Error|Exception):? (- )?)+")
@@ -107,6 +114,23 @@ def read_fault(error: Exception, *, has_key: bool = True) -> CallFault:
     return CallFault(kind, message, status=status, code=code, param=param, retry_after_s=wait)
 
 
+def fault_told(told: object, otherwise: str) -> CallFault:
+    """What an error in the body of a response with status 200 means, as routers in front of several providers send it.
+
+    Its code is read like the status of a response (or stands for one); an error without either is a garbled response.
+    """
+    given: Mapping[str, Any] = told if isinstance(told, Mapping) else {"message": told}
+    message = given.get("message")
+    message = " ".join(message.split()) if isinstance(message, str) and message.strip() else otherwise
+    names = [str(given[key]) for key in ("code", "status", "type") if isinstance(given.get(key), (str, int))]
+    statuses = [int(name) if name.isdecimal() else _STATUS_OF.get(name.lower(), 0) for name in names]
+    status = next((status for status in statuses if 300 <= status < 600), None)
+    code = next((name for name in names if not name.isdecimal()), "")
+    kind = _kind_of(set(), status, code, message.lower()) if status is not None or code else "malformed"
+    param = given.get("param")
+    return CallFault(kind, message, status=status, code=code, param=param if isinstance(param, str) else "")
+
+
 def _duration(seconds: float) -> str:
     if seconds > 10 * 365 * 86_400:
         return "for years"
@@ -145,7 +169,7 @@ def _kind_of(names: set[str], status: int | None, code: str, message: str) -> st
         return "request"
     if names & {"TypeError", "ValueError", "KeyError", "AttributeError"}:
         return "request"  # the library refused what it was to send
-    return "malformed" if "APIResponseValidationError" in names or "APIError" in names else "connection"
+    return "malformed" if not names or names & {"APIResponseValidationError", "APIError"} else "connection"
 
 
 def _body_of(error: Exception) -> Mapping[str, Any]:
