@@ -9,8 +9,10 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import fields, replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
+import httpx
 import pytest
 
 from pytest_novelty.answers import Reading, read_answer
@@ -18,10 +20,12 @@ from pytest_novelty.errors import JudgeError, JudgeStopped
 from pytest_novelty.judges.base import bind_judge
 from pytest_novelty.judges.llm import stopping
 from pytest_novelty.judges.llm.chat import Chat, strict_schema
-from pytest_novelty.judges.llm.faults import CallFault, read_body, read_fault
+from pytest_novelty.judges.llm.clients import CONNECT_S, OwnClients
+from pytest_novelty.judges.llm.faults import UNREACHABLE, CallFault, read_body, read_fault
 from pytest_novelty.judges.llm.files import LlmSettings, load_judge_file, settings_of_name
 from pytest_novelty.judges.llm.judge import LlmJudge
 from pytest_novelty.judges.llm.prices import Price, Tokens, find_price
+from pytest_novelty.judges.llm.providers import open_provider
 from pytest_novelty.judges.llm.replies import read_reply
 from pytest_novelty.masking import make_mask
 from pytest_novelty.model import Request, ShownIdea, Verdict
@@ -66,6 +70,7 @@ class FakeProvider:
 
     def __init__(self, *script: Any, settings: LlmSettings = SETTINGS) -> None:
         self.dialect = Chat(settings)
+        self.address = "http://127.0.0.1:1/v1"
         self.script = itertools.chain(script, itertools.repeat(script[-1]))
         self.sent: list[dict[str, Any]] = []
 
@@ -609,6 +614,73 @@ def test_a_server_that_is_down_stops_within_seconds(waits: list[float]) -> None:
     assert sum(waits) <= 5
 
 
+def test_a_server_that_is_out_of_reach_is_tried_twice(waits: list[float]) -> None:
+    """Each attempt takes all the time that there is for a connection."""
+    provider = FakeProvider(CallFault("connection", "no connection", code=UNREACHABLE))
+    judge = LlmJudge(SETTINGS)
+    judge._provider = provider
+    with pytest.raises(JudgeStopped, match="no connection"):
+        asyncio.run(judge(REQUEST))
+    assert len(provider.sent) == 2
+    assert len(provider.sent) * CONNECT_S + sum(waits) < 6
+
+
+def test_clients_of_litellm_are_bounded_only_while_a_judge_is_open() -> None:
+    class Cache:
+        def __init__(self) -> None:
+            self.kept: dict[str, Any] = {}
+
+        def set_cache(self, key: str, value: Any, **options: Any) -> None:
+            self.kept[key] = value
+
+    users = Cache()
+    litellm = SimpleNamespace(in_memory_llm_clients_cache=users)
+    handler = SimpleNamespace(client=httpx.AsyncClient(follow_redirects=True), follow_redirects=True)
+    own = OwnClients()
+
+    async def use() -> httpx.Request:
+        own.open(litellm)
+        own.open(litellm)
+        litellm.in_memory_llm_clients_cache.set_cache("k", handler, ttl=1)
+        await own.close(litellm)
+        assert litellm.in_memory_llm_clients_cache is not users
+        await own.close(litellm)
+        request = httpx.Request("POST", "http://127.0.0.1", extensions={"timeout": {"connect": 120.0, "read": 120.0}})
+        for hook in handler.client.event_hooks["request"]:
+            await hook(request)
+        return request
+
+    request = asyncio.run(use())
+    assert litellm.in_memory_llm_clients_cache is users
+    assert users.kept == {}
+    assert (handler.follow_redirects, handler.client.follow_redirects) == (False, False)
+    assert request.extensions["timeout"] == {"connect": CONNECT_S, "read": 120.0}
+
+
+@pytest.mark.parametrize("value", ["sk-planted\n", "sk-\nplanted", " sk-planted", "sk-plant\u00e9d", "sk-\tplanted"])
+@pytest.mark.parametrize(
+    ("variable", "change"),
+    [
+        ("OPENAI_API_KEY", {}),
+        ("OPENAI_ORG_ID", {"api_base": "http://127.0.0.1:1/v1"}),
+        ("MY_KEY", {"api_key_env": "MY_KEY"}),
+        ("MY_GATE", {"headers": {"X-Gate": "MY_GATE"}}),
+        ("OPENAI_API_KEY", {"provider": "litellm"}),
+        ("GROQ_API_KEY", {"provider": "litellm", "model": "groq/m"}),
+        ("MY_KEY", {"provider": "litellm", "model": "groq/m", "api_key_env": "MY_KEY"}),
+    ],
+)
+def test_a_key_that_no_header_can_carry_is_said_before_anything_is_asked(
+    variable: str, change: dict[str, Any], value: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-sound")
+    monkeypatch.setenv(variable, value)
+    with pytest.raises(JudgeError, match=f"the environment variable {variable} cannot be sent") as caught:
+        open_provider(replace(SETTINGS, **change))
+    assert "planted" not in str(caught.value)
+    assert value.strip() not in str(caught.value)
+
+
 def test_a_server_that_answered_before_is_given_more_patience(waits: list[float]) -> None:
     _, provider, answers = ask(body(), *[FAULTS["connection"]] * 5, body(), calls=2)
     assert len(provider.sent) == 7
@@ -652,6 +724,26 @@ class APIConnectionError(Exception): ...
 class ContentPolicyViolationError(StatusError): ...
 
 
+def led_to(shown: Exception, *hidden: BaseException) -> Exception:
+    """An error whose causes are ``hidden``, the nearest first."""
+    error: BaseException = shown
+    for cause in hidden:
+        error.__cause__ = cause
+        error = cause
+    return shown
+
+
+def test_what_never_got_there_is_told_from_what_was_turned_away() -> None:
+    """And both name the address that was asked, without what may be a secret in it."""
+    request = httpx.Request("POST", "http://me:secret@127.0.0.1:9/v1/chat?key=secret")
+    lost = read_fault(led_to(APITimeoutError(), httpx.ConnectTimeout("", request=request), TimeoutError()))
+    closed = led_to(StatusError(500), httpx.ConnectTimeout("", request=request), ConnectionRefusedError(111, "refused"))
+    turned_away = read_fault(closed)
+    assert (lost.kind, lost.code, turned_away.kind, turned_away.code) == ("connection", UNREACHABLE, "connection", "")
+    assert lost.message == "no connection: nothing came back in time, asking http://127.0.0.1:9/v1/chat"
+    assert turned_away.message == "no connection: refused, asking http://127.0.0.1:9/v1/chat"
+
+
 @pytest.mark.parametrize(
     ("error", "kind"),
     [
@@ -670,6 +762,9 @@ class ContentPolicyViolationError(StatusError): ...
         (ContentPolicyViolationError(400), "filter"),
         (StatusError(403, {"message": "Your input was flagged"}), "filter"),
         (StatusError(307), "redirect"),
+        (led_to(StatusError(500), StatusError(307)), "redirect"),
+        (led_to(StatusError(500), httpx.ConnectError("no")), "connection"),
+        (led_to(APITimeoutError(), httpx.ConnectTimeout("late")), "connection"),
         (StatusError(500, {"message": "Invalid response object Traceback (most recent call last): x"}), "malformed"),
         (StatusError(500), "server"),
         (StatusError(503), "server"),

@@ -7,6 +7,7 @@
     providers.py  the seam: who sends a request through a client library -> the body of its response, or a CallFault
     dialect.py    what a provider says of its dialect: a request -> what is sent, a response -> a reply
     chat.py       that of chat completions, less what the server refused
+    clients.py    how the clients that litellm makes are bounded
     replies.py    a chat completion's body -> the answer, or why it is none
     faults.py     an exception of a client library -> a CallFault
     stopping.py   when failures that repeat stop the run

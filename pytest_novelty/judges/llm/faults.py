@@ -10,8 +10,9 @@ import json
 import math
 import re
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
+from urllib.parse import urlsplit, urlunsplit
 
 from pytest_novelty.masking import shorten
 
@@ -25,9 +26,13 @@ _ADVICE: Final = {
     "timeout": "Check api_base and that the server runs, or raise timeout_s.",
 }
 _FATAL: Final = frozenset({"auth", "model", "quota", "closed", "redirect"})
+UNREACHABLE: Final = "unreachable"
+"""The code of a fault: what is sent gets lost, so that every attempt waits as long as it may."""
 LONGEST_WAIT_ASKED_S: Final = 120.0
 """A server that asks for more (a daily limit, maintenance) is closed: nobody is left waiting in silence."""
 _TRANSIENT: Final = frozenset({"rate", "server", "connection", "timeout", "malformed"})
+_NO_CONNECTION: Final = frozenset({"ConnectTimeout", "ConnectError", "ClientConnectorError"})
+"""Of httpx and aiohttp. The transport between them says ConnectTimeout of a port that is closed, too."""
 _STATUS_OF: Final = {
     "invalid_api_key": 401, "authentication_error": 401, "unauthenticated": 401, "permission_error": 403,
     "permission_denied": 403, "model_not_found": 404, "not_found_error": 404, "not_found": 404, "rate_limit_exceeded": 429,
@@ -99,19 +104,68 @@ def read_fault(error: Exception, *, has_key: bool = True) -> CallFault:
     status = getattr(error, "status_code", None)
     status = status if isinstance(status, int) else None
     code, message = _code_of(error), _message_of(error)
-    if type(error.__cause__).__name__ == "ConnectTimeout":  # aiohttp's transport says so of a port that is closed, too
-        names, message = {"APIConnectionError"}, f"no connection: {error.__cause__}"
-    kind = _kind_of(names, status, code, message.lower())
+    chain = list(_chain(error))
+    if {type(each).__name__ for each in chain} & _NO_CONNECTION:
+        refusals = [each for each in chain if isinstance(each, OSError) and not isinstance(each, TimeoutError)]
+        kind, code = "connection", "" if refusals else UNREACHABLE
+        message = (
+            f"no connection: {(refusals[-1].strerror or refusals[-1]) if refusals else 'nothing came back in time'}"
+        )
+    elif (location := _redirected(chain)) is not None:
+        kind, message = (
+            "redirect",
+            f"the server redirects to {plain_address(location) if location else 'another address'}",
+        )
+    else:
+        kind = _kind_of(names, status, code, message.lower())
+    if kind in ("connection", "timeout") and (address := _asked(chain)):
+        message = f"{message.rstrip('.')}, asking {address}"
     if kind == "auth" and not has_key:
         message = f"no key was sent (name the variable that holds it with api_key_env), and the server says: {message}"
-    if kind == "redirect":
-        message = f"the server redirects to {_header(error, 'location') or 'another address'}"
     wait = _retry_after(error)
     if kind in ("rate", "server") and wait is not None and wait > LONGEST_WAIT_ASKED_S:
         kind, message = "closed", f"{message.rstrip('.')}; the server asks to wait {_duration(wait)}"
     param = _body_of(error).get("param")
     param = param if isinstance(param, str) else ""
     return CallFault(kind, message, status=status, code=code, param=param, retry_after_s=wait)
+
+
+def _chain(error: BaseException | None) -> Iterator[BaseException]:
+    """An error and those that led to it; libraries hide the one that knows."""
+    for _ in range(20):
+        if error is None:
+            return
+        yield error
+        error = error.__cause__ or error.__context__
+
+
+def _asked(chain: Iterable[BaseException]) -> str:
+    """The address that a request went to, by the error of the HTTP library; litellm's own errors name OpenAI's."""
+    for error in chain:
+        request = getattr(error, "_request", None)
+        if request is not None and type(error).__module__.startswith("httpx"):  # and httpx2
+            return plain_address(str(request.url))
+    return ""
+
+
+def _redirected(chain: Iterable[BaseException]) -> str | None:
+    """Where a response sends the client, empty if it does not say; None if no response is a redirect."""
+    found = None
+    for error in chain:
+        response = getattr(error, "response", None)
+        statuses = (getattr(error, "status_code", None), getattr(response, "status_code", None))
+        if any(isinstance(status, int) and 300 <= status < 400 for status in statuses):
+            found = found or str((getattr(response, "headers", None) or {}).get("location") or "")
+    return found
+
+
+def plain_address(url: str) -> str:
+    """Without what may be a secret: user, password, query."""
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return "an address that cannot be read"
+    return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", ""))
 
 
 def fault_told(told: object, otherwise: str) -> CallFault:
@@ -149,8 +203,6 @@ def _kind_of(names: set[str], status: int | None, code: str, message: str) -> st
         return "quota"
     if "APIConnectionError" in names or ("InternalServerError" in names and "connection error" in message):
         return "connection"  # litellm says of a server that is down that it failed
-    if status is not None and 300 <= status < 400:
-        return "redirect"
     if "invalid response object" in message or "provider returned 'choices'" in message:
         return "malformed"  # litellm says so of a body that it cannot read, with a status of its own
     if "llm provider not provided" in message:
@@ -214,11 +266,6 @@ def _retry_after(error: Exception) -> float | None:
             except (ValueError, OverflowError):  # a year that no calendar has
                 return None
     return None
-
-
-def _header(error: Exception, name: str) -> str:
-    headers = getattr(getattr(error, "response", None), "headers", None)
-    return "" if headers is None else str(headers.get(name) or "")
 
 
 def _number(value: object) -> float | None:

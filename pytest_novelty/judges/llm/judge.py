@@ -200,7 +200,8 @@ class LlmJudge:
             async with asyncio.timeout(self.settings.timeout_s):  # of the whole: a dribbling server times out, too
                 return provider.dialect.read(await provider.complete(fields))
         except TimeoutError:
-            raise CallFault("timeout", f"no answer within {self.settings.timeout_s:g} s") from None
+            of = f" from {provider.address}" if provider.address else ""
+            raise CallFault("timeout", f"no answer{of} within {self.settings.timeout_s:g} s") from None
 
     async def _wait_for_turn(self, step: float) -> None:
         if self._pace is not None and step > 0:

@@ -13,11 +13,13 @@ from typing import Any, Final, Protocol
 
 from pytest_novelty.errors import JudgeError
 from pytest_novelty.judges.llm.chat import Chat
+from pytest_novelty.judges.llm.clients import CONNECT_S, OWN_CLIENTS
 from pytest_novelty.judges.llm.dialect import Dialect
-from pytest_novelty.judges.llm.faults import CallFault, read_body, read_fault
+from pytest_novelty.judges.llm.faults import CallFault, plain_address, read_body, read_fault
 from pytest_novelty.judges.llm.files import LlmSettings
 
-_CONNECT_S: Final = 5.0
+_READ_BY_CLIENTS: Final = ("OPENAI_ORG_ID", "OPENAI_PROJECT_ID")
+"""Sent as headers by the openai library, of its own accord."""
 
 
 class Provider(Protocol):
@@ -25,6 +27,10 @@ class Provider(Protocol):
 
     @property
     def dialect(self) -> Dialect: ...
+
+    @property
+    def address(self) -> str:
+        """Whom it asks, as far as it is known."""
 
     async def complete(self, fields: Mapping[str, Any]) -> Mapping[str, Any]:
         """The body of the response. Raises CallFault."""
@@ -52,6 +58,17 @@ def _from_environment(variable: str, settings: LlmSettings) -> str:
     value = os.environ.get(variable)
     if not value:
         raise JudgeError(f"the judge {settings.name!r} needs the environment variable {variable}, which is not set")
+    return _checked(variable, value)
+
+
+def _checked(variable: str, value: str) -> str:
+    """A value that can be sent in a header. Client libraries fail on others in words that nobody would trace to the key."""
+    if not (value.isascii() and value.isprintable() and value == value.strip()):
+        raise JudgeError(
+            f"the environment variable {variable} cannot be sent: it has a line break, white space around it, or characters "
+            "that are not ASCII",
+            hint="Set it again, to the value alone",
+        )
     return value
 
 
@@ -79,13 +96,15 @@ class OpenAIProvider:
         elif settings.api_base is not None:  # OPENAI_API_KEY is for OpenAI: it is not shown to any other server
             key, self._has_key = "", False
         elif own_server:
-            key = os.environ.get("OPENAI_API_KEY") or ""
+            key = _checked("OPENAI_API_KEY", os.environ.get("OPENAI_API_KEY") or "")
             self._has_key = bool(key)
         else:
             key = _from_environment("OPENAI_API_KEY", settings)
+        for variable in _READ_BY_CLIENTS:
+            _checked(variable, os.environ.get(variable, ""))
         # A redirect would show the extra headers to somebody else. Waiting for an answer is bounded by whoever calls.
         options: dict[str, Any] = {
-            "timeout": openai.Timeout(None, connect=_CONNECT_S),
+            "timeout": openai.Timeout(None, connect=CONNECT_S),
             "follow_redirects": False,
         }
         try:
@@ -100,6 +119,7 @@ class OpenAIProvider:
             default_headers=read_headers(settings),
             http_client=http,
         )
+        self.address = plain_address(str(self._client.base_url))
 
     async def complete(self, fields: Mapping[str, Any]) -> Mapping[str, Any]:
         try:
@@ -117,6 +137,22 @@ class LitellmProvider:
     """litellm, which reaches every provider by its own protocol."""
 
     def __init__(self, settings: LlmSettings) -> None:
+        self.dialect = Chat(settings)
+        self.address = settings.api_base or ""
+        self._has_key = True
+        self._fixed: dict[str, Any] = {"num_retries": 0, "max_retries": 0, "timeout": settings.timeout_s}
+        if settings.api_base is not None:
+            self._fixed["api_base"] = settings.api_base
+        if settings.api_key_env is not None:
+            self._fixed["api_key"] = _from_environment(settings.api_key_env, settings)
+        elif settings.api_base is not None and settings.model.startswith("openai/"):
+            self._has_key = False
+            self._fixed["api_key"] = "none"
+        else:
+            variable = litellms_variable(settings)
+            _checked(variable, os.environ.get(variable, ""))
+        if headers := read_headers(settings):
+            self._fixed["extra_headers"] = headers
         os.environ["LITELLM_LOCAL_MODEL_COST_MAP"] = "True"  # else importing it asks the network
         os.environ.setdefault("LITELLM_LOG", "ERROR")
         try:
@@ -131,23 +167,12 @@ class LitellmProvider:
         litellm.suppress_debug_info = True
         litellm.telemetry = False
         litellm.turn_off_message_logging = True
-        self.dialect = Chat(settings)
-        self._complete = litellm.acompletion
-        self._has_key = True
-        self._fixed: dict[str, Any] = {"num_retries": 0, "max_retries": 0, "timeout": settings.timeout_s}
-        if settings.api_base is not None:
-            self._fixed["api_base"] = settings.api_base
-        if settings.api_key_env is not None:
-            self._fixed["api_key"] = _from_environment(settings.api_key_env, settings)
-        elif settings.api_base is not None and settings.model.startswith("openai/"):
-            self._has_key = False
-            self._fixed["api_key"] = "none"
-        if headers := read_headers(settings):
-            self._fixed["extra_headers"] = headers
+        self._litellm = litellm
+        OWN_CLIENTS.open(litellm)
 
     async def complete(self, fields: Mapping[str, Any]) -> Mapping[str, Any]:
         try:
-            response = await self._complete(**fields, **self._fixed)
+            response = await self._litellm.acompletion(**fields, **self._fixed)
             body = response.model_dump()
         except Exception as error:
             raise read_fault(error, has_key=self._has_key) from None
@@ -156,7 +181,10 @@ class LitellmProvider:
         return body
 
     async def close(self) -> None:
-        import litellm
+        await OWN_CLIENTS.close(self._litellm)
 
-        if (close := getattr(litellm, "close_litellm_async_clients", None)) is not None:
-            await close()
+
+def litellms_variable(settings: LlmSettings) -> str:
+    """The variable in which litellm looks for the key of a model's provider: a name without a provider is OpenAI's."""
+    provider, slash, _ = settings.model.partition("/")
+    return f"{provider.upper()}_API_KEY" if slash else "OPENAI_API_KEY"
