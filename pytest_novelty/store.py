@@ -230,14 +230,8 @@ class SqliteStore:
         with self._lock, self.transaction() as connection:
             return connection.execute(statement, values).rowcount
 
-    def returning(self, statement: str, values: Sequence[Any]) -> tuple[Any, ...]:
-        """Run one writing statement in its own transaction; the row that it returns."""
-        with self._lock, self.transaction() as connection:
-            row: tuple[Any, ...] = connection.execute(statement, values).fetchone()
-            return row
-
     def pace(self, name: str) -> Pace:
-        return SharedPace(self.returning, name)
+        return SharedPace(self.update, self.row, name)
 
     def row(self, query: str, values: Sequence[Any] = ()) -> tuple[Any, ...] | None:
         with self._read_lock:

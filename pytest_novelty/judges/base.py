@@ -72,7 +72,10 @@ class Pace(Protocol):
     """The turns that all processes of a run take with one judge."""
 
     def take_turn(self, step_s: float) -> float:
-        """When the next call may be sent (seconds since the epoch); none after it for ``step_s`` seconds. May block shortly."""
+        """0 if a call may be sent now, and none after it for ``step_s`` seconds; else after how many seconds to ask again.
+
+        May block shortly.
+        """
 
 
 @dataclass(frozen=True)

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import json
+import random
 import signal
 import socket
 import sqlite3
 import subprocess
 import sys
 import threading
+import time
 from collections import Counter
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -399,26 +401,25 @@ def test_filtered_instances_are_listed_and_a_blocklist_takes_them_out(lab: Lab) 
 @pytest.mark.parametrize("dist", ["", "-n4"])
 def test_requests_per_minute_are_kept_over_all_workers(lab: Lab, server: Server, dist: str) -> None:
     """A limit of 600 a minute is one call each 0.1 s, whoever sends it."""
-    lab.suite(n=30, votes=1)
+    lab.suite(n=50, votes=1)
     judge_file(lab, server, requests_per_minute=600)
     ran = run(lab, "--novelty-concurrency=16", dist=dist)
     assert ran.report["calls"]["failed"] == 0, ran.said
     times = sorted(item.received for item in server.requests())
-    assert len(times) == 30
-    assert times[-1] - times[0] >= 29 * 0.1 - 1.2  # the first may be late: its client had to be opened
-    for index in range(len(times) - 20):
-        assert times[index + 20] - times[index] >= 2.0 - 1.2
+    assert len(times) == 50
+    # The first calls may be late on their way, so that the others seem to come sooner; tests/unit/test_pace.py is exact.
+    assert times[-1] - times[0] >= 0.8 * 49 * 0.1
 
 
 def test_two_judges_of_one_account_share_its_rate(lab: Lab, server: Server) -> None:
-    lab.suite(n=8, votes=1)
+    lab.suite(n=16, votes=1)
     judge_file(lab, server, requests_per_minute=600, name="warm", temperature=1)
     (lab.path / "judge.yaml").rename(lab.path / "warm.yaml")
     judge_file(lab, server, requests_per_minute=600)
     ran = lab.judge("judge.yaml warm.yaml", "small", "--novelty-concurrency=16", apart=True)
-    assert ran.report["calls"]["made"] == 16, ran.said
+    assert ran.report["calls"]["made"] == 32, ran.said
     times = sorted(item.received for item in server.requests())
-    assert times[-1] - times[0] >= 15 * 0.1 - 0.7
+    assert times[-1] - times[0] >= 0.8 * 31 * 0.1
 
 
 def test_tokens_per_minute_are_kept(lab: Lab, server: Server) -> None:
@@ -545,17 +546,21 @@ def cli(lab: Lab, *args: str) -> str:
 
 def test_kill_9_ten_times_and_nothing_stored_is_asked_again(lab: Lab) -> None:
     with serving(latency_s=0.05) as server:
-        lab.suite(n=150, votes=1)
+        lab.suite(n=200, votes=1)
         judge_file(lab, server)
         command = [
             sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-q", "--novelty-judge=judge.yaml",
             "--novelty-suite=small", "--novelty-concurrency=4",
         ]  # fmt: skip
         answered: set[int] = set()
+        seed = random.SystemRandom().randrange(10**6)
+        print(f"the moments are those of the seed {seed}")
+        moments = random.Random(seed)
         for _ in range(10):
             seen = len(server.requests())
             process = subprocess.Popen(command, cwd=lab.path, stdout=subprocess.DEVNULL, start_new_session=True)
-            server.wait_for(seen + 6)
+            server.wait_for(seen + moments.randint(1, 10))
+            time.sleep(moments.uniform(0, 0.06))  # at any moment of a call, of 50 ms, or of its keeping
             process.send_signal(signal.SIGKILL)
             process.wait()
             asked = [item.body["seed"] for item in server.requests()[seen:]]
@@ -565,7 +570,7 @@ def test_kill_9_ten_times_and_nothing_stored_is_asked_again(lab: Lab) -> None:
         ran = run(lab, "--novelty-concurrency=4")
         assert ran.report["calls"]["failed"] == 0
         assert not answered & {item.body["seed"] for item in server.requests()[seen:]}
-        assert ran.report["calls"]["reused"] == len(answered) > 10
+        assert ran.report["calls"]["reused"] == len(answered) > 0
 
 
 def _stored_seeds(path: Path) -> set[int]:

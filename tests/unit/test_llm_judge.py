@@ -583,10 +583,10 @@ def test_calls_that_wait_end_with_the_judge() -> None:
 
     class Late:
         def __init__(self) -> None:
-            self.turns = iter([0.0] * 3 + [time.time() + 3_600] * 5)
+            self.turns = iter([0.0] * 3)
 
         def take_turn(self, step_s: float) -> float:
-            return next(self.turns)
+            return next(self.turns, 3_600.0)
 
     made = LlmJudge(replace(SETTINGS, requests_per_minute=1.0))
     made._provider = FakeProvider(CallFault("auth", "no", status=401))

@@ -74,6 +74,7 @@ class LlmJudge:
         self._provider: Provider | None = None
         self._pace: Pace | None = None
         self._breaker = Breaker(settings.name)
+        self._turns = asyncio.Lock()
         self._random = random.Random()  # jitter: two processes must not wait alike
 
     # --- what is known before a call ------------------------------------------------------------------------
@@ -119,6 +120,7 @@ class LlmJudge:
     # --- a call ---------------------------------------------------------------------------------------------
 
     async def __aenter__(self) -> LlmJudge:
+        self._breaker, self._turns = Breaker(self.settings.name), asyncio.Lock()  # both belong to a loop
         self._provider = await asyncio.to_thread(open_provider, self.settings)  # importing a client takes a while
         return self
 
@@ -204,9 +206,12 @@ class LlmJudge:
             raise CallFault("timeout", f"no answer{of} within {self.settings.timeout_s:g} s") from None
 
     async def _wait_for_turn(self, step: float) -> None:
-        if self._pace is not None and step > 0:
-            turn = await asyncio.to_thread(self._pace.take_turn, step)
-            await self._breaker.pause(max(0.0, turn - time.time()))
+        if self._pace is None or step <= 0:
+            return
+        async with self._turns:  # one call of this process asks, in the order in which they came
+            while (wait := await asyncio.to_thread(self._pace.take_turn, step)) > 0:
+                await self._breaker.pause(wait)
+            self._breaker.check()
 
     def _wait_s(self, attempt: int, fault: CallFault) -> float:
         """Exponential, with jitter; not less than what the server asks for."""

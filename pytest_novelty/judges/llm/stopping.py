@@ -75,5 +75,9 @@ class Breaker:
         finally:
             for each in waiting:
                 each.cancel()
+        self.check()
+
+    def check(self) -> None:
+        """Raises JudgeStopped if the judge has been stopped."""
         if self._stopped is not None:
             raise JudgeStopped(self._stopped.message, hint=self._stopped.hint)
