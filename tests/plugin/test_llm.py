@@ -411,13 +411,17 @@ def test_requests_per_minute_are_kept_over_all_workers(lab: Lab, server: Server,
     assert times[-1] - times[0] >= 0.8 * 49 * 0.1
 
 
-def test_two_judges_of_one_account_share_its_rate(lab: Lab, server: Server) -> None:
+@pytest.mark.parametrize("other", [{"requests_per_minute": 600}, {"model": "litellm:openai/n"}])
+def test_two_judges_of_one_account_share_its_rate(lab: Lab, server: Server, other: dict[str, Any]) -> None:
+    """Also through the other library, as another model, and where only one of them names a rate."""
     lab.suite(n=16, votes=1)
-    judge_file(lab, server, requests_per_minute=600, name="warm", temperature=1)
+    judge_file(lab, server, **{"name": "warm", "temperature": 1, **other})
     (lab.path / "judge.yaml").rename(lab.path / "warm.yaml")
     judge_file(lab, server, requests_per_minute=600)
     ran = lab.judge("judge.yaml warm.yaml", "small", "--novelty-concurrency=16", apart=True)
     assert ran.report["calls"]["made"] == 32, ran.said
+    assert "ask one address with one key and keep its rates together" in ran.plain
+    assert ("; warm without rates too" in ran.plain) == ("model" in other)
     times = sorted(item.received for item in server.requests())
     assert times[-1] - times[0] >= 0.8 * 31 * 0.1
 

@@ -17,7 +17,7 @@ import pytest
 
 from pytest_novelty.answers import Reading, read_answer
 from pytest_novelty.errors import JudgeError, JudgeStopped
-from pytest_novelty.judges.base import bind_judge
+from pytest_novelty.judges.base import bind_judge, share_rates
 from pytest_novelty.judges.llm import stopping
 from pytest_novelty.judges.llm.chat import Chat, strict_schema
 from pytest_novelty.judges.llm.clients import CONNECT_S, OwnClients
@@ -238,6 +238,58 @@ def test_the_time_between_two_calls_follows_from_both_rates() -> None:
     both = LlmJudge(replace(SETTINGS, requests_per_minute=1.0, tokens_per_minute=20_000.0))
     assert both.expect(REQUEST).step_s == pytest.approx(61)
     assert LlmJudge(SETTINGS).expect(REQUEST).step_s == 0
+
+
+OPENAI, LITELLM, OWN = {"model": "m"}, {"provider": "litellm", "model": "openai/m"}, "http://127.0.0.1:1/v1"
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "is_same"),
+    [
+        (OPENAI, LITELLM, True),
+        (OPENAI, {"provider": "litellm", "model": "gpt-m"}, True),
+        (OPENAI, {"model": "another"}, True),
+        (OPENAI, {"api_base": "https://API.openai.com/v1/", "api_key_env": "OPENAI_API_KEY"}, True),
+        (
+            {"api_base": OWN, "api_key_env": "KEY_A"},
+            {**LITELLM, "api_base": f"{OWN}/", "api_key_env": "SAME_AS_A"},
+            True,
+        ),
+        ({"api_base": OWN}, {**LITELLM, "api_base": OWN}, True),
+        (OPENAI, {"api_base": OWN}, False),
+        ({"api_key_env": "KEY_A"}, {"api_key_env": "KEY_B"}, False),
+        (LITELLM, {"provider": "litellm", "model": "groq/m"}, False),
+    ],
+)
+def test_an_account_is_an_address_and_a_key(
+    one: dict[str, Any], other: dict[str, Any], is_same: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("OPENAI_BASE_URL", "OPENAI_API_BASE"):
+        monkeypatch.delenv(name, raising=False)
+    for name, key in {"OPENAI_API_KEY": "sk-0", "KEY_A": "sk-a", "SAME_AS_A": "sk-a", "KEY_B": "sk-b"}.items():
+        monkeypatch.setenv(name, key)
+    first, second = (LlmJudge(replace(SETTINGS, **change)).account for change in (one, other))
+    assert (first == second) == is_same
+
+
+def test_a_judge_without_rates_keeps_those_of_its_account(monkeypatch: pytest.MonkeyPatch) -> None:
+    given = {"slow": {"requests_per_minute": 30.0}, "fast": {"requests_per_minute": 60.0, "tokens_per_minute": 1e5}}
+    judges = {
+        name: bind_judge(name, LlmJudge(replace(SETTINGS, name=name, api_base=base, **rates)))
+        for name, base, rates in [
+            ("slow", OWN, given["slow"]), ("fast", OWN, given["fast"]), ("none", OWN, {}), ("else", None, {}),
+        ]
+    }  # fmt: skip
+    shared = {judge.name: judge for judge in share_rates([*judges.values(), bind_judge("chance", lambda request: "A")])}
+    steps = {name: shared[name].expect(REQUEST).step_s for name in judges}  # type: ignore[union-attr]
+    tokens = judges["none"].expect(REQUEST).tokens_in + SETTINGS.max_tokens  # type: ignore[union-attr]
+    by_tokens = 61 * tokens / 1e5
+    assert by_tokens > 61 / 30
+    assert steps == pytest.approx({"slow": by_tokens, "fast": by_tokens, "none": by_tokens, "else": 0.0})
+    assert shared["none"].traits.timeout_s > 86_400 > shared["else"].traits.timeout_s  # it waits for turns
+    alone = share_rates([judges["none"]])[0].expect(REQUEST)
+    assert alone is not None
+    assert alone.step_s == 0
 
 
 def test_a_call_takes_its_turn_before_every_attempt(waits: list[float]) -> None:

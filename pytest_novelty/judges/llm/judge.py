@@ -10,13 +10,12 @@ from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
 
 from pytest_novelty.answers import read_answer
-from pytest_novelty.digests import digest_of
 from pytest_novelty.errors import JudgeStopped
-from pytest_novelty.judges.base import Expected, Pace
+from pytest_novelty.judges.base import Expected, Pace, Rates
 from pytest_novelty.judges.llm.faults import LONGEST_WAIT_ASKED_S, CallFault
 from pytest_novelty.judges.llm.files import LlmSettings
 from pytest_novelty.judges.llm.prices import Price, Tokens, find_price
-from pytest_novelty.judges.llm.providers import Provider, open_provider, secret_values
+from pytest_novelty.judges.llm.providers import Provider, account_of, open_provider, secret_values
 from pytest_novelty.judges.llm.replies import Reply
 from pytest_novelty.judges.llm.stopping import Breaker
 from pytest_novelty.model import ERROR, REFUSED, SCHEMA_VIOLATION, TIMEOUT, TRUNCATED, UNPARSED, Failure, Request
@@ -62,11 +61,8 @@ class LlmJudge:
         self.score_range = None
         price, self.price_basis = _price_of(settings)
         self._price: Price | None = price
+        self.take_rates(self.rates)
         self.cost_usd_per_call = 0.0 if price is not None and price.is_free else None
-        rounds = 1 + settings.answer_retries
-        # Every attempt has a timeout of its own; this one is a safety net, and must not count the wait for a turn.
-        waits = _LONGEST_QUEUE_S if self._step_s(settings.max_tokens) else 0.0
-        self.timeout_s = rounds * (1 + settings.retries) * (settings.timeout_s + LONGEST_WAIT_ASKED_S + waits) + 60.0
         self.prompts = {
             protocol: str(path) if (path := settings.folder / name).is_file() else name
             for protocol, name in settings.prompts.items()
@@ -85,9 +81,21 @@ class LlmJudge:
 
     @property
     def account(self) -> str:
-        """Whom the rates are agreed with: two judges that ask one model with one key share its turns."""
-        settings = self.settings
-        return digest_of([settings.model, settings.base_url or settings.provider, settings.api_key_env], 6)
+        """Whom the rates are agreed with: judges that ask one address with one key share its turns."""
+        return account_of(self.settings)
+
+    @property
+    def rates(self) -> Rates:
+        """Its own, as the judge file gives them."""
+        return Rates(self.settings.requests_per_minute, self.settings.tokens_per_minute)
+
+    def take_rates(self, rates: Rates) -> None:
+        """Keep these rates: its own, or those of its account."""
+        self._rates, settings = rates, self.settings
+        rounds = 1 + settings.answer_retries
+        # Every attempt has a timeout of its own; this one is a safety net, and must not count the wait for a turn.
+        waits = _LONGEST_QUEUE_S if any(rates) else 0.0
+        self.timeout_s = rounds * (1 + settings.retries) * (settings.timeout_s + LONGEST_WAIT_ASKED_S + waits) + 60.0
 
     @property
     def asked(self) -> dict[str, Any]:
@@ -112,9 +120,9 @@ class LlmJudge:
 
     def _step_s(self, tokens: int) -> float:
         """The time after a call in which no other may be sent."""
-        settings = self.settings
-        by_requests = _WINDOW_S / settings.requests_per_minute if settings.requests_per_minute else 0.0
-        by_tokens = tokens * _WINDOW_S / settings.tokens_per_minute if settings.tokens_per_minute else 0.0
+        requests_per_minute, tokens_per_minute = self._rates
+        by_requests = _WINDOW_S / requests_per_minute if requests_per_minute else 0.0
+        by_tokens = tokens * _WINDOW_S / tokens_per_minute if tokens_per_minute else 0.0
         return max(by_requests, by_tokens)
 
     # --- a call ---------------------------------------------------------------------------------------------

@@ -11,6 +11,7 @@ import os
 from collections.abc import Mapping
 from typing import Any, Final, Protocol
 
+from pytest_novelty.digests import digest_of
 from pytest_novelty.errors import JudgeError
 from pytest_novelty.judges.llm.chat import Chat
 from pytest_novelty.judges.llm.clients import CONNECT_S, OWN_CLIENTS
@@ -182,6 +183,20 @@ class LitellmProvider:
 
     async def close(self) -> None:
         await OWN_CLIENTS.close(self._litellm)
+
+
+def account_of(settings: LlmSettings) -> str:
+    """A digest of the address and the key that a judge asks with: the same through either library."""
+    provider, slash, _ = settings.model.partition("/")
+    is_openais = settings.provider == "openai" or provider == "openai" or not slash
+    address, variable = settings.base_url, settings.api_key_env
+    if is_openais and address is None:
+        named = (os.environ.get("OPENAI_BASE_URL"), os.environ.get("OPENAI_API_BASE"))
+        address = next(filter(None, named), "https://api.openai.com/v1")
+    if variable is None and not (is_openais and settings.api_base):
+        variable = "OPENAI_API_KEY" if is_openais else litellms_variable(settings)
+    key = os.environ.get(variable, "") if variable is not None else ""
+    return digest_of([plain_address((address or provider).lower()).rstrip("/"), digest_of([key], 16)], 6)
 
 
 def litellms_variable(settings: LlmSettings) -> str:
