@@ -449,6 +449,20 @@ def test_a_budget_is_never_exceeded_and_a_later_run_goes_on(lab: Lab, server: Se
     assert len([item for item in server.requests() if item.paid]) == 40
 
 
+def test_a_server_that_ignores_the_token_limit_exceeds_a_budget_only_by_what_was_in_flight(lab: Lab, dist: str) -> None:
+    each, budget = 500e-6 + 4000 * 2e-6, 0.05
+    with serving(usage={"prompt_tokens": 500, "completion_tokens": 4000}) as server:
+        lab.suite(n=40, votes=1)
+        judge_file(lab, server, max_tokens=100)
+        ran = run(lab, f"--novelty-budget={budget}", "--novelty-concurrency=4", dist=dist)
+        paid = len([item for item in server.requests() if item.paid])
+    assert paid >= 4
+    # Four in flight cost less; they would be eight if the bound stayed. A worker learns it of its own first two.
+    assert paid * each <= budget + (2 * each if dist else 0)
+    (finding,) = [text for text in ran.report["findings"] if "more tokens than it was allowed" in text]
+    assert finding.startswith("model answers with more tokens than it was allowed (max_tokens=100): ")
+
+
 def test_a_budget_without_a_price_is_refused_before_anything_is_asked(lab: Lab, server: Server) -> None:
     lab.suite(n=4, votes=1)
     judge_file(lab, server, price=None)

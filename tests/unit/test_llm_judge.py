@@ -307,6 +307,23 @@ def test_a_call_takes_its_turn_before_every_attempt(waits: list[float]) -> None:
     assert taken == [pytest.approx(61 / 30)] * 2
 
 
+def test_what_was_seen_to_be_more_than_the_limit_bounds_the_next_calls(waits: list[float]) -> None:
+    settings = replace(SETTINGS, max_tokens=10, answer_retries=0, tokens_per_minute=1e6)
+    before = LlmJudge(settings).expect(REQUEST)
+    made, _, (kept,) = ask(body(), settings=settings)
+    assert made.expect(REQUEST) == before
+    assert "exceeded" not in kept["settings"]
+    more = {**body(), "usage": {"prompt_tokens": 100_000, "completion_tokens": 900}}
+    made, _, (answer,) = ask(more, settings=settings)
+    after = made.expect(REQUEST)
+    assert answer["settings"].endswith(", max_tokens=10 (exceeded)")
+    assert after.tokens_out == 900
+    assert after.step_s - before.step_s == pytest.approx(61 * 890 / 1e6)
+    assert 0.9 * after.bound_usd <= answer["cost_usd"] <= after.bound_usd
+    short = replace(REQUEST, _messages=(("user", "Which?"),))
+    assert before.bound_usd < made.expect(short).bound_usd < after.bound_usd
+
+
 def test_a_subclass_of_ours_keeps_its_secrets(monkeypatch: pytest.MonkeyPatch) -> None:
     class Mine(LlmJudge):
         pass

@@ -18,7 +18,17 @@ from pytest_novelty.judges.llm.prices import Price, Tokens, find_price
 from pytest_novelty.judges.llm.providers import Provider, account_of, open_provider, secret_values
 from pytest_novelty.judges.llm.replies import Reply
 from pytest_novelty.judges.llm.stopping import Breaker
-from pytest_novelty.model import ERROR, REFUSED, SCHEMA_VIOLATION, TIMEOUT, TRUNCATED, UNPARSED, Failure, Request
+from pytest_novelty.model import (
+    ERROR,
+    EXCEEDED,
+    REFUSED,
+    SCHEMA_VIOLATION,
+    TIMEOUT,
+    TRUNCATED,
+    UNPARSED,
+    Failure,
+    Request,
+)
 from pytest_novelty.protocols import PROTOCOLS
 
 _FIRST_WAIT_S: Final = 0.5
@@ -61,6 +71,9 @@ class LlmJudge:
         self.score_range = None
         price, self.price_basis = _price_of(settings)
         self._price: Price | None = price
+        self._most_out = settings.max_tokens
+        self._input_factor = 1.0
+        """Raised to what was seen: a server may ignore the limit, or count words of its own as the prompt's."""
         self.take_rates(self.rates)
         self.cost_usd_per_call = 0.0 if price is not None and price.is_free else None
         self.prompts = {
@@ -108,15 +121,12 @@ class LlmJudge:
 
     def expect(self, request: Request) -> Expected:
         """Tokens and cost of a call before it is made: about, and at most."""
-        size = sum(len(message["content"].encode("utf-8", "replace")) for message in request.messages)
-        size += len(json.dumps(request.schema))
-        most = Tokens(int(size / _FEWEST_BYTES_A_TOKEN) + 64, self.settings.max_tokens)
+        most = Tokens(round(_most_tokens_in(request) * self._input_factor), self._most_out)
         one = None if self._price is None else self._price.cost_usd(most)
         # an unreadable answer is paid for, too
         bound = None if one is None else one * (1 + self.settings.answer_retries)
         tokens_in = _tokens_in(request)
-        step = self._step_s(tokens_in + self.settings.max_tokens)
-        return Expected(tokens_in, self.settings.max_tokens, self._price, bound, step)
+        return Expected(tokens_in, self._most_out, self._price, bound, self._step_s(tokens_in + self._most_out))
 
     def _step_s(self, tokens: int) -> float:
         """The time after a call in which no other may be sent."""
@@ -169,7 +179,7 @@ class LlmJudge:
         assert self._provider is not None, "entered before it is called"
         dialect = self._provider.dialect
         fields = dialect.fields(request, number)
-        step = self._step_s(_tokens_in(request) + self.settings.max_tokens)
+        step = self._step_s(_tokens_in(request) + self._most_out)
         attempts = 1 + self.settings.retries
         retries, attempt = 0, 0
         on_trial: list[str] = []
@@ -203,7 +213,15 @@ class LlmJudge:
                 self._breaker.succeeded()
                 if on_trial:
                     dialect.leave_out(on_trial[-1])  # the one that helped; the others come back with the next call
-                return _Heard(reply, retries, time.perf_counter() - began, dialect.told(fields, sent))
+                told = dialect.told(fields, sent) + self._learn(request, reply.tokens)
+                return _Heard(reply, retries, time.perf_counter() - began, told)
+
+    def _learn(self, request: Request, tokens: Tokens) -> str:
+        """Raise what is set aside for the next calls to what was seen; for the record, that the limit was exceeded."""
+        self._input_factor = max(self._input_factor, (tokens.input or 0) / _most_tokens_in(request))
+        self._most_out = max(self._most_out, tokens.output or 0)
+        limit = self.settings.max_tokens
+        return f", max_tokens={limit} {EXCEEDED}" if (tokens.output or 0) > limit else ""
 
     async def _attempt(self, provider: Provider, fields: Mapping[str, Any]) -> Reply:
         try:
@@ -276,6 +294,11 @@ def _price_of(settings: LlmSettings) -> tuple[Price | None, str]:
 def _tokens_in(request: Request) -> int:
     """About."""
     return sum(len(message["content"]) for message in request.messages) // _CHARACTERS_A_TOKEN
+
+
+def _most_tokens_in(request: Request) -> int:
+    size = sum(len(message["content"].encode("utf-8", "replace")) for message in request.messages)
+    return int((size + len(json.dumps(request.schema))) / _FEWEST_BYTES_A_TOKEN) + 64
 
 
 def _is_of_transport(reply: Reply) -> bool:
