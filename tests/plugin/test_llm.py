@@ -211,6 +211,29 @@ def test_a_key_with_a_line_break_is_named_and_not_shown(
     assert server.requests() == []
 
 
+def test_a_judge_that_broke_ends_the_run_soon_and_what_the_other_answers_meanwhile_is_kept(
+    lab: Lab, server: Server, dist: str
+) -> None:
+    """Cases come judge by judge for each instance, so that the run meets the broken judge at once."""
+    lab.suite(n=200, votes=1)
+    with serving(key="another") as refusing:
+        judge_file(lab, refusing, name="broken")
+        (lab.path / "judge.yaml").rename(lab.path / "broken.yaml")
+        judge_file(lab, server, name="sound")
+        server.change(latency_s=0.2)
+        ran = lab.judge("broken.yaml judge.yaml", "small", "--novelty-concurrency=16", dist=dist, apart=True)
+        assert ran.ret == 4, ran.said
+        assert "the judge 'broken' cannot go on" in ran.said
+        assert "Traceback" not in ran.said
+        assert len(refusing.requests()) <= 2 * 16
+    paid = len([item for item in server.requests() if item.paid])
+    assert 0 < paid < 200  # it was asked beside the other, and not all that it could be
+    assert [row[2] for row in stored(lab)] == ["ok"] * paid
+    ran = run(lab)
+    assert ran.report["calls"]["reused"] == paid
+    assert len([item for item in server.requests() if item.paid]) == 200
+
+
 def test_what_was_answered_before_a_stop_is_kept_and_not_paid_for_again(lab: Lab, server: Server, dist: str) -> None:
     lab.suite(n=30, votes=1)
     judge_file(lab, server)

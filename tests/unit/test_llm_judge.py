@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import builtins
 import itertools
 import json
 import time
+import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import fields, replace
 from pathlib import Path
@@ -25,7 +27,7 @@ from pytest_novelty.judges.llm.faults import UNREACHABLE, CallFault, read_body, 
 from pytest_novelty.judges.llm.files import LlmSettings, load_judge_file, settings_of_name
 from pytest_novelty.judges.llm.judge import LlmJudge
 from pytest_novelty.judges.llm.prices import Price, Tokens, find_price
-from pytest_novelty.judges.llm.providers import open_provider
+from pytest_novelty.judges.llm.providers import _import_patiently, open_provider
 from pytest_novelty.judges.llm.replies import read_reply
 from pytest_novelty.masking import make_mask
 from pytest_novelty.model import Request, ShownIdea, Verdict
@@ -748,6 +750,20 @@ def test_a_key_that_no_header_can_carry_is_said_before_anything_is_asked(
         open_provider(replace(SETTINGS, **change))
     assert "planted" not in str(caught.value)
     assert value.strip() not in str(caught.value)
+
+
+def test_a_warning_that_pytest_makes_an_error_stops_no_import(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    source = "import builtins, warnings\nbuiltins.tries = getattr(builtins, 'tries', 0) + 1\n"
+    source += "if builtins.tries < 3:\n    warnings.warn('of no interest')\n"
+    (tmp_path / "noisy_library.py").write_text(source)
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(builtins, "tries", 0, raising=False)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert _import_patiently("noisy_library").__name__ == "noisy_library"
+    assert builtins.tries == 3  # type: ignore[attr-defined]
+    with pytest.raises(ImportError):
+        _import_patiently("no_such_library")
 
 
 def test_a_server_that_answered_before_is_given_more_patience(waits: list[float]) -> None:

@@ -6,6 +6,8 @@ counted, paced and judged in one place, ``judge.py``.
 
 from __future__ import annotations
 
+import contextlib
+import importlib
 import logging
 import os
 from collections.abc import Mapping
@@ -19,6 +21,7 @@ from pytest_novelty.judges.llm.dialect import Dialect
 from pytest_novelty.judges.llm.faults import CallFault, plain_address, read_body, read_fault
 from pytest_novelty.judges.llm.files import LlmSettings
 
+_IMPORT_ATTEMPTS: Final = 5
 _READ_BY_CLIENTS: Final = ("OPENAI_ORG_ID", "OPENAI_PROJECT_ID")
 """Sent as headers by the openai library, of its own accord."""
 
@@ -157,7 +160,7 @@ class LitellmProvider:
         os.environ["LITELLM_LOCAL_MODEL_COST_MAP"] = "True"  # else importing it asks the network
         os.environ.setdefault("LITELLM_LOG", "ERROR")
         try:
-            import litellm
+            litellm = _import_patiently("litellm")
         except ImportError:
             raise JudgeError(
                 f"the judge {settings.name!r} needs litellm",
@@ -183,6 +186,18 @@ class LitellmProvider:
 
     async def close(self) -> None:
         await OWN_CLIENTS.close(self._litellm)
+
+
+def _import_patiently(name: str) -> Any:
+    """Import a library that mutes warnings of its own while it is imported.
+
+    It is imported beside tests, and pytest sets the filters anew with each of them: with ``-W error`` a warning that was
+    muted becomes an error. What was imported so far stays, so the next attempt comes farther.
+    """
+    for _ in range(_IMPORT_ATTEMPTS):
+        with contextlib.suppress(Warning):
+            return importlib.import_module(name)
+    return importlib.import_module(name)
 
 
 def account_of(settings: LlmSettings) -> str:
