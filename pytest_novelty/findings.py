@@ -8,7 +8,7 @@ from typing import Final
 
 from pytest_novelty.answers import ODDITIES
 from pytest_novelty.metrics.view import View
-from pytest_novelty.model import NOVEL
+from pytest_novelty.model import EXCEEDED, NOVEL
 from pytest_novelty.outcomes import CaseResult
 from pytest_novelty.plan import Plan
 
@@ -103,6 +103,7 @@ def find_of_calls(outcomes: Sequence[CaseResult]) -> list[str]:
     return [
         *find_models(outcomes),
         *find_refused_settings(outcomes),
+        *find_exceeded_limits(outcomes),
         *find_filtered(outcomes),
         *find_oddities(outcomes),
     ]
@@ -131,6 +132,20 @@ def find_refused_settings(outcomes: Sequence[CaseResult]) -> list[str]:
         f"{judge} was asked without {', '.join(sorted(names))}: the server does not take it"
         for judge, names in sorted(found.items())
         if names
+    ]
+
+
+def find_exceeded_limits(outcomes: Sequence[CaseResult]) -> list[str]:
+    """Models that answer with more tokens than they were allowed: what a budget sets aside before it is known is too little."""
+    found: dict[str, set[str]] = {}
+    for result in outcomes:
+        told = [part for text in result.usage.settings for part in text.split(", ") if part.endswith(EXCEEDED)]
+        found.setdefault(result.judge, set()).update(part.removesuffix(EXCEEDED).strip() for part in told)
+    return [
+        f"{judge} answers with more tokens than it was allowed ({', '.join(sorted(limits))}): its server ignores the limit, so "
+        "the calls in flight may exceed a budget until the first is answered"
+        for judge, limits in sorted(found.items())
+        if limits
     ]
 
 

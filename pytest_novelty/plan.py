@@ -19,7 +19,7 @@ from pytest_novelty.gates import (
     gates_stability,
     parse_gate,
 )
-from pytest_novelty.judges.base import Judge
+from pytest_novelty.judges.base import Judge, share_rates
 from pytest_novelty.judges.registry import resolve_judges
 from pytest_novelty.looks import SampleRange, level_of
 from pytest_novelty.model import REFERENCE, Instance, Suite, Variant
@@ -277,7 +277,7 @@ def make_plan(
             "--novelty-offline answers from the store only, and --novelty-refresh takes nothing from it",
             hint="Leave one of them out",
         )
-    judges = resolve_judges(settings.judges, registered_judges, settings.base, also=also)
+    judges = share_rates(resolve_judges(settings.judges, registered_judges, settings.base, also=also))
     for judge in judges:
         if settings.budget_usd is not None and not settings.offline and judge.price_basis.startswith("unknown"):
             raise SettingsError(

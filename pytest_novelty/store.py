@@ -43,6 +43,7 @@ _ADDED: Final = {1: ("tokens_cached", "tokens_reasoning", "settings")}
 _PACE: Final = "CREATE TABLE IF NOT EXISTS pace (judge TEXT PRIMARY KEY, next REAL)"
 _SLOT_INDEX: Final = "CREATE INDEX IF NOT EXISTS slots ON records (suite, instance, judge)"
 _LEDGER: Final = "CREATE TABLE IF NOT EXISTS ledger (run TEXT PRIMARY KEY, budget REAL, spent REAL, reserved REAL)"
+_LINE: Final = "CREATE TABLE IF NOT EXISTS line (run TEXT, who TEXT, PRIMARY KEY (run, who))"
 _MEASURED: Final = (
     "CREATE TABLE IF NOT EXISTS measured (run TEXT, judge TEXT, begun INTEGER, ended INTEGER, told INTEGER, usd REAL, "
     "PRIMARY KEY (run, judge))"
@@ -188,7 +189,7 @@ class SqliteStore:
             connection.execute("PRAGMA synchronous=NORMAL")
             connection.execute("PRAGMA wal_autocheckpoint=4000")
             connection.execute("BEGIN IMMEDIATE")
-            for statement in (_CREATE, _LEDGER, _MEASURED, _PACE):
+            for statement in (_CREATE, _LEDGER, _LINE, _MEASURED, _PACE):
                 connection.execute(statement)
             _add_columns(connection)
             connection.execute(f"PRAGMA application_id={_APPLICATION_ID}")
@@ -230,14 +231,8 @@ class SqliteStore:
         with self._lock, self.transaction() as connection:
             return connection.execute(statement, values).rowcount
 
-    def returning(self, statement: str, values: Sequence[Any]) -> tuple[Any, ...]:
-        """Run one writing statement in its own transaction; the row that it returns."""
-        with self._lock, self.transaction() as connection:
-            row: tuple[Any, ...] = connection.execute(statement, values).fetchone()
-            return row
-
     def pace(self, name: str) -> Pace:
-        return SharedPace(self.returning, name)
+        return SharedPace(self.update, self.row, name)
 
     def row(self, query: str, values: Sequence[Any] = ()) -> tuple[Any, ...] | None:
         with self._read_lock:

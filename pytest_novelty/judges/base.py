@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import hashlib
 import inspect
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from contextlib import AbstractAsyncContextManager, AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
@@ -68,11 +68,25 @@ class Expected(NamedTuple):
     step_s: float = 0.0
 
 
+class Rates(NamedTuple):
+    """What may be sent in a minute; None: as much as you like."""
+
+    requests_per_minute: float | None = None
+    tokens_per_minute: float | None = None
+
+    def or_else(self, other: Rates) -> Rates:
+        """These, and the other's where there are none."""
+        return Rates(*(own if own is not None else lent for own, lent in zip(self, other, strict=True)))
+
+
 class Pace(Protocol):
     """The turns that all processes of a run take with one judge."""
 
     def take_turn(self, step_s: float) -> float:
-        """When the next call may be sent (seconds since the epoch); none after it for ``step_s`` seconds. May block shortly."""
+        """0 if a call may be sent now, and none after it for ``step_s`` seconds; else after how many seconds to ask again.
+
+        May block shortly.
+        """
 
 
 @dataclass(frozen=True)
@@ -80,8 +94,8 @@ class Judge:
     """A judge ready to run: its name in ids and tables, its checked traits, and the object to call.
 
     Beyond the contract for users' judges, a judge object of ours may have ``keep_pace(pace)`` with the ``account`` whose
-    turns these are, ``expect(request)``, ``asked`` (its settings), ``secrets`` (values to mask), ``prompts`` (per protocol, in
-    the reference's place) and ``price_basis``.
+    turns these are, its ``rates`` and ``take_rates(rates)``, ``expect(request)``, ``asked`` (its settings), ``secrets``
+    (values to mask), ``prompts`` (per protocol, in the reference's place) and ``price_basis``.
     """
 
     name: str
@@ -129,6 +143,23 @@ class Judge:
         if (keep := self._own("keep_pace")) is not None:
             keep(make(self._own("account")))
 
+    @property
+    def account(self) -> str:
+        """Whom its rates are agreed with; empty for a judge that has none to keep."""
+        return str(self._own("account") or "")
+
+    @property
+    def rates(self) -> Rates:
+        found: Rates | None = self._own("rates")
+        return found or Rates()
+
+    def with_rates(self, rates: Rates) -> Judge:
+        """This judge, keeping these rates."""
+        if (take := self._own("take_rates")) is None:
+            return self
+        take(rates)
+        return bind_judge(self.name, self.function)
+
     def expect(self, request: Request) -> Expected | None:
         """What a call will take, if the judge can tell."""
         expect = self._own("expect")
@@ -145,6 +176,20 @@ class Judge:
 
     def judges(self, protocol: str) -> bool:
         return self.traits.protocols is None or protocol in self.traits.protocols
+
+
+def share_rates(judges: Iterable[Judge]) -> tuple[Judge, ...]:
+    """Judges of one account keep its rates together: who has none of its own is given the strictest of the others'.
+
+    What is agreed with an account holds for all that is sent to it, whichever judge sends it.
+    """
+    held = list(judges)
+    strictest: dict[str, Rates] = {}
+    for judge in held:
+        known = strictest.get(judge.account, Rates())
+        pairs = zip(known, judge.rates, strict=True)
+        strictest[judge.account] = Rates(*(min(filter(None, pair), default=None) for pair in pairs))
+    return tuple(judge.with_rates(judge.rates.or_else(strictest[judge.account])) for judge in held)
 
 
 def is_coroutine_function(function: object) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from pytest_novelty.gates import DEFAULT_STABILITY_GATE
 from pytest_novelty.granularity import CAPS, CHARACTERS_PER_TOKEN
@@ -20,6 +20,7 @@ def announce(plan: Plan, stored: Mapping[str, int], older: Mapping[str, int]) ->
         note = " (digest of its source file; edits elsewhere are not seen)" if judge.version_is_digest else ""
         price = _price(judge)
         lines.append(f"novelty judge: {judge.name}, version {judge.version}{note}, {price}")
+    lines += [f"novelty: {text}" for text in _accounts(plan.judges)]
     if not plan.suites:
         lines.append("novelty suites: not run, paths are given (tests may name suites by marks)")
         return lines
@@ -55,6 +56,19 @@ def announce(plan: Plan, stored: Mapping[str, int], older: Mapping[str, int]) ->
         if planned.without_stability_gate
     ]
     return lines
+
+
+def _accounts(judges: Sequence[Judge]) -> Iterator[str]:
+    """Judges that keep rates together; who has none of its own keeps the account's."""
+    shared: dict[str, list[Judge]] = {}
+    for judge in judges:
+        if judge.account:
+            shared.setdefault(judge.account, []).append(judge)
+    for group in shared.values():
+        if len(group) > 1 and any(any(judge.rates) for judge in group):
+            without = [judge.name for judge in group if not any(judge.rates)]
+            lent = f"; {' and '.join(without)} without rates too" if without else ""
+            yield f"{' and '.join(judge.name for judge in group)} ask one address with one key and keep its rates together{lent}"
 
 
 def _price(judge: Judge) -> str:
