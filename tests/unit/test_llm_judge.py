@@ -105,7 +105,7 @@ def ask(*script: Any, settings: LlmSettings = SETTINGS, request: Request = REQUE
 
 
 def read(answer: Mapping[str, Any], judge: LlmJudge | None = None) -> Reading:
-    return read_answer(answer, PROTOCOLS["pairwise"], judge or LlmJudge(SETTINGS), SCHEMA)
+    return read_answer(answer, PROTOCOLS["pairwise"], judge or LlmJudge(SETTINGS), SCHEMA, tells_its_call=True)
 
 
 # --- what is sent -------------------------------------------------------------------------------------------
