@@ -676,25 +676,101 @@ def test_cached_tokens_have_their_own_price() -> None:
     assert Price.per_million(1.0, 2.0).cost_usd(Tokens(1000, 0, 400)) == pytest.approx(1e-3)
 
 
-def test_a_price_is_found_by_the_exact_name_else_by_the_longest_prefix(monkeypatch: pytest.MonkeyPatch) -> None:
-    table = {
-        "gpt-4": {"input_cost_per_token": 1.0, "output_cost_per_token": 1.0},
-        "gpt-4o": {"input_cost_per_token": 2.0, "output_cost_per_token": 2.0, "cache_read_input_token_cost": 0.5},
-        "gpt-4o-mini": {"input_cost_per_token": 3.0, "output_cost_per_token": 3.0},
-        "openai/special": {"input_cost_per_token": 4.0, "output_cost_per_token": 4.0},
-        "image": {"mode": "image_generation"},
-        "placeholder": {"input_cost_per_token": 0.0, "output_cost_per_token": 0.0},
-    }
-    monkeypatch.setattr("pytest_novelty.judges.llm.prices._table", lambda: table)
+def listed(cost: float | None, provider: str | None = "openai", **more: Any) -> dict[str, Any]:
+    entry = {} if cost is None else {"input_cost_per_token": cost, "output_cost_per_token": cost}
+    return {**entry, "litellm_provider": provider, **more}
+
+
+TABLE = {
+    "gpt-4": listed(1.0),
+    "gpt-4o": listed(2.0, cache_read_input_token_cost=0.5),
+    "gpt-4o-mini": listed(3.0),
+    "gpt-4o-mini-audio": listed(None),
+    "gpt-instruct": listed(3.5, "text-completion-openai"),
+    "openai/gpt-4o": listed(4.0),
+    "openai/special": listed(5.0),
+    "openrouter/openai/gpt-4": listed(6.0, "openrouter"),
+    "openrouter/openai/gpt-4o:free": listed(0.0, "openrouter"),
+    "openrouter/openai": listed(6.5, "openrouter"),
+    "claude": listed(7.0, "anthropic"),
+    "gemini-2": listed(8.0, "vertex_ai-language-models"),
+    "gemini/gemini-2": listed(9.0, "gemini"),
+    "whose": listed(10.0, None),
+    "image": {"mode": "image_generation"},
+    "placeholder": listed(0.0),
+    "spoilt": "no entry",
+    "acme/zed": listed(11.0, "acme"),
+    "zed": listed(12.0, "acme"),
+    "claude-latest": {"alias_of": "claude"},
+    "lost": {"alias_of": "nowhere"},
+}
+
+
+@pytest.mark.parametrize("order", [list, lambda items: list(reversed(items))])
+@pytest.mark.parametrize(
+    ("model", "cost", "basis"),
+    [
+        ("gpt-4", 1.0, "gpt-4"),
+        ("gpt-4o", 2.0, "gpt-4o"),
+        ("gpt-4o-mini-2024-07-18", 3.0, "by its prefix gpt-4o-mini"),
+        ("gpt-4-turbo", 1.0, "by its prefix gpt-4"),
+        ("gpt-4o@2024", 2.0, "by its prefix gpt-4o"),
+        ("gpt-4.5", None, "gpt-4.5 is not in"),
+        ("gpt-5", None, "gpt-5 is not in"),
+        ("gpt-", None, "not in"),
+        ("mine", None, "not in"),
+        ("openai/gpt-4o", 4.0, "openai/gpt-4o"),  # exact, before the name without its provider
+        ("openai/gpt-4", 1.0, "gpt-4"),
+        ("openai/gpt-4o-2024", 4.0, "by its prefix openai/gpt-4o"),
+        ("openai/gpt-4o-mini", 3.0, "gpt-4o-mini"),  # exact without its provider, before a prefix with it
+        ("openai/gpt-4o-mini-2024", 3.0, "by its prefix gpt-4o-mini"),  # the longer of two prefixes
+        ("openai/gpt-4o-mini-audio-2024", None, "no price for gpt-4o-mini-audio"),
+        ("openai/gpt-instruct", 3.5, "gpt-instruct"),
+        ("openai/special", 5.0, "openai/special"),
+        ("openai/claude", None, "not in"),
+        ("openrouter/openai/gpt-4", 6.0, "openrouter/openai/gpt-4"),
+        ("openrouter/openai/gpt-4-0613", 6.0, "by its prefix openrouter/openai/gpt-4"),
+        ("openrouter/openai/gpt-4o", None, "not in"),  # not openai/gpt-4o: another shop has prices of its own
+        ("openrouter/openai/special", None, "not in"),
+        ("openrouter/openai/gpt-4o:free", None, "no price for openrouter/openai/gpt-4o:free"),
+        ("ollama/gpt-4", None, "not in"),
+        ("anthropic/claude-2026", 7.0, "by its prefix claude"),
+        ("vertex_ai/gemini-2", 8.0, "gemini-2"),
+        ("gemini/gemini-2", 9.0, "gemini/gemini-2"),
+        ("any/whose", None, "not in"),
+        ("whose", 10.0, "whose"),
+        ("image", None, "no price for image"),
+        ("placeholder", None, "no price for placeholder"),
+        ("spoilt", None, "no price for spoilt"),
+        ("x/spoilt", None, "not in"),
+        ("acme/zed", 11.0, "acme/zed"),
+        ("claude-latest", 7.0, "claude-latest"),
+        ("anthropic/claude-latest", 7.0, "claude-latest"),
+        ("lost", None, "no price for lost"),
+        ("/gpt-4", None, "not in"),
+        ("openai/", None, "not in"),
+    ],
+)
+def test_a_price_is_found_by_the_exact_name_else_by_the_longest_prefix(
+    model: str, cost: float | None, basis: str, order: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("pytest_novelty.judges.llm.prices._table", lambda: dict(order(TABLE.items())))
+    price, told = find_price(model)
+    assert (None if price is None else price.input) == cost
+    if cost is None:
+        assert told.startswith("unknown: ")
+        assert basis in told
+        assert told.endswith("give price in a judge file")
+    else:
+        assert told == f"litellm's table, {basis}"
+
+
+def test_cached_tokens_cost_what_the_table_says_and_without_a_table_nothing_is_known(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("pytest_novelty.judges.llm.prices._table", lambda: TABLE)
     assert find_price("gpt-4o")[0] == Price(2.0, 2.0, 0.5)
-    assert find_price("gpt-4o-mini-2024-07-18")[0] == Price(3.0, 3.0, 3.0)
-    assert find_price("openai/gpt-4o-2024")[0] == Price(2.0, 2.0, 0.5)
-    assert find_price("openai/special")[0] == Price(4.0, 4.0, 4.0)
-    for name in ("gpt-4.5", "gpt-5", "image", "gpt-", "mine", "placeholder"):
-        price, basis = find_price(name)
-        assert price is None
-        assert "unknown" in basis
-    assert find_price("gpt-4-turbo")[1] == "litellm's table, by its prefix gpt-4"
+    assert find_price("gpt-4")[0] == Price(1.0, 1.0, 1.0)
     monkeypatch.setattr("pytest_novelty.judges.llm.prices._table", dict)
     assert find_price("gpt-4o") == (None, "unknown: give price in a judge file, or install litellm for its table")
 
