@@ -23,7 +23,8 @@ from pytest_novelty.judges.llm.judge import LlmJudge
 from pytest_novelty.judges.llm.prices import Price, Tokens, find_price
 from pytest_novelty.judges.llm.providers import CallFault, read_body, read_fault
 from pytest_novelty.judges.llm.replies import read_reply
-from pytest_novelty.masking import make_mask
+from pytest_novelty.judges.registry import resolve_judges
+from pytest_novelty.masking import is_like_a_key, make_mask
 from pytest_novelty.model import Request, ShownIdea, Verdict
 from pytest_novelty.protocols import PROTOCOLS
 
@@ -821,16 +822,21 @@ def test_a_judge_file(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("line", "told"),
     [
-        ("model: gpt-5\n", "openai:gpt-5"),
+        ("model: gpt-5\n", "litellm:PROVIDER/MODEL, such as openai:gpt-5"),
+        ("model: anthropic:claude\n", "must begin with openai: or litellm:.*such as litellm:anthropic/claude"),
+        ("model: Mistral/large\n", "such as litellm:mistral/large"),
+        ("model: openai/gpt-5\n", "such as openai:gpt-5"),
+        ("model: 'litellm:'\n", "litellm: names no model"),
+        ("model: 5\n", "must be a text"),
         ("model: openai:m\nmodell: x\n", "modell"),
-        ("model: openai:m\nheaders: {X-Key: 'sk-12345 67'}\n", "must name an environment variable"),
+        ("model: openai:m\nheaders: {X-Key: '12345 67'}\n", "must name an environment variable"),
         ("model: openai:m\nprompts: {pairwize: x}\n", "pairwise"),
         ("model: openai:m\ntimeout_s: 0\n", "timeout_s"),
         ("model: openai:m\nprice: {input: 1}\n", "output"),
         ("model: openai:m\napi_base: localhost\n", "api_base"),
         ("model: openai:m\napi_base: https://me:pw@host/v1\n", "api_base"),
         ("model: openai:m\napi_key_env: sk-live-1234\n", "api_key_env"),
-        ("model: openai:m\nparameters: {api_key: sk-live-1234}\n", "no parameter of a request"),
+        ("model: openai:m\nparameters: {api_key: mine}\n", "no parameter of a request"),
         ("model: openai:m\nparameters: {temperature: 1}\n", "no parameter of a request"),
     ],
 )
@@ -839,6 +845,71 @@ def test_a_judge_file_that_is_wrong(tmp_path: Path, line: str, told: str) -> Non
         load_judge_file(write(tmp_path, f"format: novelty-judge/1\n{line}"))
     assert caught.value.path is not None
     assert caught.value.line is not None
+
+
+KEYS = [
+    *["sk-live-1234", "sk_live_1234", "Bearer sk-live-1234", "gsk_abcdefghij0123456789", "hf_abcdefghij0123456789"],
+    *["AKIAIOSFODNN7EXAMPLE", "0123456789abcdef0123456789abcdef", "aB3defGhijklMnop1234qrsTuvwX"],
+    "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.abc-DEF_1",
+]
+
+
+@pytest.mark.parametrize("key", KEYS)
+@pytest.mark.parametrize(
+    "line",
+    [
+        *["model: {}", "model: 'openai:{}'", "model: openai:m\nname: {}", "model: openai:m\napi_key_env: {}"],
+        *[
+            "model: openai:m\neffort: {}",
+            "model: openai:m\nparameters: {{a: {{b: [{}]}}}}",
+            "model: openai:m\n? {}\n: 1",
+        ],
+        *["model: openai:m\nheaders: {{Authorization: {}}}", "model: openai:m\nprompts: {{pairwise: {}}}"],
+    ],
+)
+def test_a_key_in_a_judge_file_is_found_and_not_repeated(line: str, key: str, tmp_path: Path) -> None:
+    with pytest.raises(JudgeError, match="looks like a key.*environment") as caught:
+        load_judge_file(write(tmp_path, f"format: novelty-judge/1\n{line.format(key)}\n"))
+    assert key not in str(caught.value)
+    assert not caught.value.more
+    assert caught.value.line == (2 if line.startswith(("model: {}", "model: 'o")) else 3)
+
+
+@pytest.mark.parametrize("key", KEYS)
+@pytest.mark.parametrize("prefix", ["", "openai:", "litellm:"])
+def test_a_key_in_the_place_of_a_judges_name_is_not_repeated(prefix: str, key: str, tmp_path: Path) -> None:
+    with pytest.raises(JudgeError, match="looks like a key") as caught:
+        resolve_judges([prefix + key], {}, tmp_path)
+    assert key not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *["gpt-5.4", "skywork-13b", "hf-internal-testing/tiny-random-gpt2", "ft:gpt-4o-mini:acme:novelty:9aBcDeFg1"],
+        *[
+            "anthropic/claude-sonnet-4-5-20250929",
+            "meta-llama/Llama-4-Maverick-17B-128E-Instruct-FP8",
+            "MY_KEY_1",
+            "xai/grok-4",
+        ],
+        *[
+            "NovelIdeasOfEverybodyWithoutNumber",
+            "bedrock/arn:aws:bedrock:us-east-1:123456789012:inference-profile/abcDEF123",
+        ],
+    ],
+)
+def test_names_of_models_are_no_keys(name: str) -> None:
+    assert not is_like_a_key(name)
+
+
+def test_a_value_that_the_environment_holds_as_a_key_is_masked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MY_API_KEY", "open-sesame-open")
+    for line in ("model: open-sesame-open", "model: openai:m\neffort: open-sesame-open"):
+        with pytest.raises(JudgeError) as caught:
+            load_judge_file(write(tmp_path, f"format: novelty-judge/1\n{line}\n"))
+        assert "sesame" not in str(caught.value)
+        assert "[masked]" in str(caught.value)
 
 
 def test_the_version_is_of_what_can_change_an_answer() -> None:
