@@ -173,7 +173,14 @@ class RunError(NoveltyError):
 
 
 class MissingVerdictError(RunError):
-    """Offline, and neither the store nor the cassette has the verdict that a request needs."""
+    """Offline, and neither the store nor the cassette has the verdict that a request needs.
+
+    ``calls``: how many recording takes; ``cost_usd``: about what they cost, at most if ``is_bound``; None if that is unknown.
+    """
+
+    calls: int = 0
+    cost_usd: float | None = None
+    is_bound: bool = False
 
 
 class BudgetReached(RunError):

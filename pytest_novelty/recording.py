@@ -103,7 +103,7 @@ class Recorder:
             cost,
             latency_s if extras.latency_s is None else extras.latency_s,
             extras.retries,
-            call.parts,
+            mask(call.parts),
             self._now(),
             extras.tokens_cached,
             extras.tokens_reasoning,

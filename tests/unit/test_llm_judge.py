@@ -920,3 +920,27 @@ def test_the_version_is_of_what_can_change_an_answer() -> None:
         assert replace(base, **change).version == base.version
     with pytest.raises(JudgeError, match="names no model"):
         settings_of_name("openai:")
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ({"api_base": "http://a/v1"}, {"api_base": "http://a/v1/"}),
+        ({"temperature": 0}, {"temperature": 0.0}),
+        ({"parameters": {"a": [1, {"b": 2}]}}, {"parameters": {"a": [1.0, {"b": 2.0}]}}),
+    ],
+)
+def test_two_spellings_of_one_setting_are_one_version(one: dict[str, Any], other: dict[str, Any]) -> None:
+    base = settings_of_name("openai:m")
+    assert replace(base, **one).version == replace(base, **other).version != base.version
+
+
+def test_the_base_url_of_the_environment_has_one_spelling(monkeypatch: pytest.MonkeyPatch) -> None:
+    named = settings_of_name("openai:m")
+    for url in ("http://a/v1", "http://a/v1/", " http://a/v1// "):
+        monkeypatch.setenv("OPENAI_BASE_URL", url)
+        assert named.base_url == "http://a/v1"
+        assert named.version == replace(named, api_base="http://a/v1").version
+    for url in ("", "/", " "):
+        monkeypatch.setenv("OPENAI_BASE_URL", url)
+        assert named.base_url is None

@@ -51,8 +51,12 @@ class LlmSettings:
 
     @property
     def base_url(self) -> str | None:
-        """The server, where it is not the provider's own: the judge file's, else for ``openai:`` that of OPENAI_BASE_URL."""
-        return self.api_base or (os.environ.get("OPENAI_BASE_URL") or None if self.provider == "openai" else None)
+        """The server, where it is not the provider's own: the judge file's, else for ``openai:`` that of OPENAI_BASE_URL.
+
+        Without the slash at its end, which changes nothing.
+        """
+        found = self.api_base or (os.environ.get("OPENAI_BASE_URL") if self.provider == "openai" else None)
+        return (found or "").strip().rstrip("/") or None
 
     @property
     def asked(self) -> dict[str, Json]:
@@ -60,7 +64,8 @@ class LlmSettings:
         found: dict[str, Json] = {
             item.name: getattr(self, item.name) for item in fields(self) if item.name not in _NOT_ASKED
         }
-        return {**found, "parameters": dict(self.parameters), "api_base": self.base_url}
+        found |= {"parameters": dict(self.parameters), "api_base": _without_login(self.base_url)}
+        return {name: _plain(value) for name, value in found.items()}
 
     @property
     def version(self) -> str:
@@ -73,6 +78,20 @@ _NOT_ASKED: Final = frozenset(
      "tokens_per_minute", "price", "may_tie", "may_abstain"}
 )  # fmt: skip
 """Settings that change no answer, or whose effect (prompts, ties, abstentions) is in the request itself."""
+
+
+def _without_login(url: str | None) -> str | None:
+    """An address of OPENAI_BASE_URL may hold what a judge file may not: a password, or a query with a key."""
+    return None if url is None else re.sub(r"(?<=//)[^/]*@", "", url).partition("?")[0]
+
+
+def _plain(value: Any) -> Any:
+    """A value with one spelling of its numbers: a temperature of 0.0 is one of 0."""
+    if isinstance(value, Mapping):
+        return {name: _plain(item) for name, item in value.items()}
+    if isinstance(value, list):
+        return [_plain(item) for item in value]
+    return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
 _RESERVED: Final = frozenset(
