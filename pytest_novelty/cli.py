@@ -257,7 +257,7 @@ def _check(path: Path) -> str:
     from pytest_novelty.judges.llm.files import load_judge_file
     from pytest_novelty.prompts import check_prompt, load_prompt, resolve_prompt
     from pytest_novelty.suites import load_suite
-    from pytest_novelty.variants import check_renderings
+    from pytest_novelty.variants import check_content
 
     kind = _kind_of(path) if path.is_file() else ""
     if kind == "prompt":
@@ -273,7 +273,7 @@ def _check(path: Path) -> str:
         problems.raise_any()
         return f"judge {settings.name}, {settings.provider}:{settings.model}"
     suite = load_suite(path)
-    check_renderings(suite, suite.variants.values())
+    check_content(suite, suite.variants.values())
     problems = Problems()
     for name in sorted({variant.axes.prompt for variant in suite.variants.values()}):
         with problems.noted():

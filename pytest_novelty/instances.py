@@ -125,6 +125,7 @@ def _idea(raw: Mapping[str, Any], default_id: str | None, shared: tuple[Work, ..
         renderings={name: _rendering(value) for name, value in raw.get("renderings", {}).items()},
         related_work=(*_works(raw.get("related_work", ())), *shared),
         metadata=raw.get("metadata", {}),
+        full_text=raw.get("full_text", ""),
     )
 
 

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from pytest_novelty.claiming import Claim
     from pytest_novelty.measuring import VariantResult
     from pytest_novelty.metrics.comparison import Comparison
+    from pytest_novelty.metrics.differences import Change
     from pytest_novelty.results import Report
 
 
@@ -168,16 +169,17 @@ def _variant(item: VariantResult) -> dict[str, Any]:
         "detectable_vote_shift": item.seen,
         "own_noise_flip_rate": item.noise,
         "transitions": {before: dict(row) for before, row in item.transitions.items()},
-        "changes": [
-            {
-                "metric": change.metric,
-                **_estimate(change.estimate),
-                "p": change.p,
-                "p_holm": change.p_holm,
-                "starred": change.starred,
-            }
-            for change in item.changes
-        ],
+        "changes": [_change(change) for change in item.changes],
+    }
+
+
+def _change(change: Change) -> dict[str, Any]:
+    return {
+        "metric": change.metric,
+        **_estimate(change.estimate),
+        "p": change.p,
+        "p_holm": change.p_holm,
+        "starred": change.starred,
     }
 
 
@@ -217,8 +219,15 @@ def _comparison(item: Comparison) -> dict[str, Any]:
         "p_holm": item.p_holm,
         "flip_rate": _estimate(item.flip_rate),
         "vote_shift": _estimate(item.vote_shift),
-        "vote_shift_p_holm": item.shift_p_holm,
+        "rank_flip": _estimate(item.rank_flip),
+        "moved": {"p": item.shift_p, "p_holm": item.shift_p_holm, "by_scores": item.by_scores},
+        "detectable_vote_shift": item.seen,
+        "own_noise_flip_rate": item.noise,
+        "transitions": {before: dict(row) for before, row in item.transitions.items()},
+        "changes": [_change(change) for change in item.changes],
         "needed": item.needed,
+        "sentence": item.sentence,
+        "advice": item.advice,
     }
 
 
