@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_novelty.designs import DESIGNS
-from pytest_novelty.errors import NoveltyError, SettingsError
+from pytest_novelty.errors import NoveltyError, Problems, SettingsError
 
 if TYPE_CHECKING:
     from pytest_novelty.prompt_views import Line
@@ -186,7 +186,7 @@ def _print(lines: Iterable[Line]) -> int:
 
 def validate_paths(paths: Sequence[Path]) -> int:
     """Check suites (folders with suite.yaml, .yaml, .jsonl, folders of texts), prompts and judge files (.yaml); folders are
-    searched.
+    searched. All errors of a file are shown; what rests on its parts (gates, ideas of pairs) is looked at once they fit.
     """
     wrong = checked = 0
     for path in paths:
@@ -199,7 +199,8 @@ def validate_paths(paths: Sequence[Path]) -> int:
             try:
                 print(f"{target}: {_check(target)}")
             except NoveltyError as error:
-                print(f"ERROR {error if error.where else f'{target}: {error}'}")
+                for each in (error, *error.more):
+                    print(f"ERROR {each.text if each.where else f'{target}: {each.text}'}")
                 wrong += 1
     print(f"{checked} checked, {wrong} not valid")
     return 1 if wrong else 0
@@ -232,6 +233,25 @@ def _declared_format(path: Path) -> str:
     return ""
 
 
+def _kind_of(path: Path) -> str:
+    """What a YAML file is by its format or, where that is missing or mistyped, by the keys that only one kind has."""
+    from pytest_novelty.strict_yaml import read_yaml
+
+    if path.suffix not in (".yaml", ".yml"):
+        return ""
+    try:
+        value = read_yaml(path, SettingsError).value
+    except NoveltyError:  # whoever reads it next says so
+        return _declared_format(path)
+    if not isinstance(value, dict):
+        return ""
+    declared = str(value.get("format"))
+    for kind, marks in (("suite", {"instances", "extends"}), ("prompt", {"messages", "output"}), ("judge", {"model"})):
+        if f"novelty-{kind}/" in declared or ("novelty-" not in declared and marks & value.keys()):
+            return kind
+    return ""
+
+
 def _check(path: Path) -> str:
     """Validate one file or folder; what it is, in a line. Raises NoveltyError."""
     from pytest_novelty.judges.llm.files import load_judge_file
@@ -239,19 +259,26 @@ def _check(path: Path) -> str:
     from pytest_novelty.suites import load_suite
     from pytest_novelty.variants import check_content
 
-    if path.is_file() and _declared_format(path) == "prompt":
+    kind = _kind_of(path) if path.is_file() else ""
+    if kind == "prompt":
         prompt = load_prompt(path)
         check_prompt(prompt)
         return f"{prompt.protocol.name} prompt {prompt.name} {prompt.version}"
-    if path.is_file() and _declared_format(path) == "judge":
+    if kind == "judge":
         settings = load_judge_file(path)
+        problems = Problems()
         for name in settings.prompts:
-            check_prompt(resolve_prompt(settings.prompts[name], settings.folder, name))
+            with problems.noted():
+                check_prompt(resolve_prompt(settings.prompts[name], settings.folder, name))
+        problems.raise_any()
         return f"judge {settings.name}, {settings.provider}:{settings.model}"
     suite = load_suite(path)
     check_content(suite, suite.variants.values())
+    problems = Problems()
     for name in sorted({variant.axes.prompt for variant in suite.variants.values()}):
-        check_prompt(resolve_prompt(name, suite.folder, suite.protocol))
+        with problems.noted():
+            check_prompt(resolve_prompt(name, suite.folder, suite.protocol))
+    problems.raise_any()
     labels = f"labels: {suite.label_kind}" if suite.labelled else "no labels"
     return f"{suite.protocol} suite {suite.name} {suite.version}, {len(suite.instances)} instances, {labels}"
 

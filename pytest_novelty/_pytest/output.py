@@ -14,11 +14,18 @@ def header_lines(session: NoveltySession) -> list[str]:
     """What is about to run."""
     from pytest_novelty.reports.announcement import announce
 
-    lines = announce(session.plan, *_stored_counts(session))
+    lines = announce(session.plan, *_stored_counts(session), _workers(session.config))
     dist = session.config.getoption("dist", "no")
     if dist not in ("no", "load") or (dist == "load" and not session.only_suites):
         lines.append("novelty: workers look ahead by one case only (they do so further with --dist load and no paths)")
     return lines
+
+
+def _workers(config: Any) -> int:
+    """Processes that will judge: xdist starts them only after the header."""
+    specs = getattr(config.option, "tx", None) if config.getoption("dist", "no") != "no" else None
+    counts = [spec.partition("*") for spec in specs or ()]  # 3*popen is three
+    return sum(int(count) if star and count.isdigit() else 1 for count, star, _ in counts) or 1
 
 
 def _stored_counts(session: NoveltySession) -> tuple[dict[str, int], dict[str, int]]:

@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 import pytest
 
-from pytest_novelty._pytest.attached import ATTRIBUTE, WIRE
+from pytest_novelty._pytest.attached import ATTRIBUTE, UNRECORDED, WIRE
 from pytest_novelty._pytest.cases import letter_of, plain
 from pytest_novelty._pytest.collecting import Collecting, not_collecting
 from pytest_novelty._pytest.ids import VIRTUAL, case_ids, gate_id, slug, virtual_part
 from pytest_novelty._pytest.looking import Looking, refuse_workers
-from pytest_novelty._pytest.missing import what_is_missing
+from pytest_novelty._pytest.missing import Missed, what_is_missing
 from pytest_novelty._pytest.options import read_settings
 from pytest_novelty._pytest.registration import conftests_read, merge_gates, merge_names
 from pytest_novelty._pytest.slices import cut
@@ -82,8 +82,8 @@ class NoveltySession:
         """Cases that were skipped because the budget was reached."""
         self.stopped = ""
         """Why no further call of a judge could succeed; a worker tells the controller, which ends the run."""
-        self.unrecorded = 0
-        """Cases that were skipped because, offline, their verdicts are not recorded."""
+        self.missed: list[Missed] = []
+        """Of every case whose verdicts are not recorded: whether it was skipped, and what recording them takes."""
         self.selected: list[Case] = []
         """The cases of the items that were selected."""
         self.plan: Plan
@@ -257,15 +257,17 @@ class NoveltySession:
         except NoveltyError as error:
             problem = error
         if problem is not None:  # outside the handler, or pytest would show both exceptions
-            self._give_up(problem)
+            self._give_up(problem, item)
         item.stash[WIRE] = self._to_text(result, case)
         if getattr(self.config.option, "xmlpath", None):
             item.user_properties.append(("novelty_result", result.outcome.result))
             item.user_properties.append(("novelty_label", plain(str(result.outcome.label))))
         return result.outcome, runner.last_failures
 
-    def _give_up(self, problem: NoveltyError) -> NoReturn:
+    def _give_up(self, problem: NoveltyError, item: pytest.Item) -> NoReturn:
         __tracebackhide__ = True
+        if isinstance(problem, MissingVerdictError):
+            item.stash[UNRECORDED] = canonical_json([problem.calls, problem.cost_usd, problem.is_bound])
         is_missing = isinstance(problem, MissingVerdictError) and self.plan.settings.missing == "warn"
         if is_missing or isinstance(problem, BudgetReached):
             pytest.skip(plain(str(problem)))
@@ -324,6 +326,11 @@ class NoveltySession:
             len(planned.gates) * len({judge.name for judge, _ in self.plan.pairs(planned)})
             for planned in self.plan.suites.values()
         )
+
+    @property
+    def unrecorded(self) -> int:
+        """Cases that were skipped because, offline, their verdicts are not recorded."""
+        return sum(missed[0] for missed in self.missed)
 
     @property
     def nothing_was_read(self) -> bool:

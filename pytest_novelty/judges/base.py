@@ -165,10 +165,21 @@ class Judge:
         expect = self._own("expect")
         return None if expect is None else expect(request)
 
+    @functools.cached_property
+    def tells_its_calls(self) -> bool:
+        """Whether its answers say how they came about (retries, seconds, settings); of any other judge only we measure that."""
+        return self._ships_with("asks_a_server") or self._ships_with("repeats_records")
+
     def _own(self, name: str) -> Any:
         """An attribute of the judges that ship, and of their subclasses; a user's own object may call anything by these names."""
-        is_ours = getattr(type(self.function), "asks_a_server", None) is True
-        return getattr(self.function, name, None) if is_ours else None
+        return getattr(self.function, name, None) if self._ships_with("asks_a_server") else None
+
+    def _ships_with(self, mark: str) -> bool:
+        """Whether the judge is of a class of this package that has the mark; a user's own attribute of that name is none."""
+        return any(
+            vars(kind).get(mark) is True and kind.__module__.startswith("pytest_novelty.")
+            for kind in type(self.function).__mro__
+        )
 
     @property
     def is_async(self) -> bool:

@@ -11,9 +11,9 @@ from pytest_novelty.plan import Plan, SuitePlan
 from pytest_novelty.reports.text import plural, show_usd
 
 
-def announce(plan: Plan, stored: Mapping[str, int], older: Mapping[str, int]) -> list[str]:
-    """Lines for the header. ``stored``: verdicts of these judge versions in the store, by suite; ``older``: verdicts of
-    other versions, by judge.
+def announce(plan: Plan, stored: Mapping[str, int], older: Mapping[str, int], workers: int = 1) -> list[str]:
+    """Lines for the header. ``stored``: verdicts of these judge versions in the store, by suite, whatever their settings;
+    ``older``: verdicts of other versions, by judge; ``workers``: processes that judge.
     """
     lines = []
     for judge in plan.judges:
@@ -27,10 +27,9 @@ def announce(plan: Plan, stored: Mapping[str, int], older: Mapping[str, int]) ->
     lines += [_suite_line(plan, planned, stored.get(planned.suite.name, 0)) for planned in plan.suites.values()]
     settings = plan.settings
     budget = "" if settings.budget_usd is None else f", budget {show_usd(settings.budget_usd)}"
-    mode = ", offline: answers come from the store only" if settings.offline else ""
-    lines.append(
-        f"novelty store: {settings.store}, {plural(settings.concurrency, 'call')} in flight at most{budget}{mode}"
-    )
+    flight = f"{plural(calls_in_flight(plan, workers), 'call')} in flight at most"
+    mode = "offline: answers come from the store only" if settings.offline else f"{flight}{budget}"
+    lines.append(f"novelty store: {settings.store}, {mode}")
     lines += [
         f"novelty: {count:,} verdicts of other versions of {judge} are stored and not used; a judge that sets version keeps them"
         for judge, count in older.items()
@@ -71,6 +70,13 @@ def _accounts(judges: Sequence[Judge]) -> Iterator[str]:
             yield f"{' and '.join(judge.name for judge in group)} ask one address with one key and keep its rates together{lent}"
 
 
+def calls_in_flight(plan: Plan, workers: int) -> int:
+    """How many calls there can be at once: the run's setting is shared by the workers, and judges may allow fewer."""
+    each = max(1, plan.settings.concurrency // workers)
+    allowed = sum(min(each, judge.traits.max_concurrency or each) for judge in plan.judges)
+    return min(each, allowed) * workers
+
+
 def _price(judge: Judge) -> str:
     cost = judge.traits.cost_usd_per_call
     if cost is None and judge.price_basis:
@@ -98,8 +104,10 @@ def _suite_line(plan: Plan, planned: SuitePlan, stored: int) -> str:
     if suite.blocklist:
         size += f" ({len(suite.blocklist)} more are on its blocklist)"
     variants = f", {plural(len(planned.variants), 'variant')}" if len(planned.variants) > 1 else ""
-    kept = f", {stored:,} verdicts stored" if stored else ", none stored"
-    return f"novelty suite: {suite.name} {suite.version}, {size}{variants}, {plural(calls, 'call')}{kept}"
+    whose = "this judge" if len(plan.judges) == 1 else "these judges"
+    kept = f"{plural(stored, 'verdict')} of {whose}, whatever the settings" if stored else f"none of {whose}"
+    kept = "all asked anew" if plan.settings.refresh else f"stored on it: {kept}"
+    return f"novelty suite: {suite.name} {suite.version}, {size}{variants}, {plural(calls, 'call')}; {kept}"
 
 
 def _cuts(plan: Plan) -> Iterator[str]:

@@ -544,8 +544,18 @@ def test_a_cassette_of_another_request_is_a_miss_with_its_cause(lab: Lab, server
     judge_file(lab, server, temperature=1)
     ran = run(lab, "--novelty-offline", "--novelty-store=cassette.jsonl")
     assert ran.ret == 1
-    assert "the judge changed" in ran.plain
+    assert (
+        "the verdict of model is not recorded: since it was recorded, the judge (temperature: none to 1) changed"
+        in ran.plain
+    )
     assert "Recording takes 1 call at about $0.0005" in ran.plain
+    assert "recording all of them takes 3 calls at about $0.0015" in ran.plain
+    judge_file(lab, server, api_base=f"{server.base_url}/")
+    ran = run(lab, "--novelty-offline", "--novelty-store=cassette.jsonl")
+    assert ran.ret == 0, ran.plain  # a slash at the end changes nothing
+    judge_file(lab, server, api_base="http://127.0.0.1:9/v1")
+    ran = run(lab, "--novelty-offline", "--novelty-store=cassette.jsonl")
+    assert f"OPENAI_BASE_URL): {server.base_url} to http://127.0.0.1:9/v1) changed" in ran.plain
     lab.suite(n=4, votes=1)
     judge_file(lab, server)
     ran = run(lab, "--novelty-offline", "--novelty-store=cassette.jsonl")

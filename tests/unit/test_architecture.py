@@ -37,6 +37,7 @@ LAYERS = [
     ["lanes", "tickets", "sync_runner", "async_runner", "engine", "plan", "metrics"],
     [
         "derivation",
+        "misses",
         "runner",
         "baseline",
         "findings",

@@ -29,7 +29,8 @@ from pytest_novelty.judges.llm.judge import LlmJudge
 from pytest_novelty.judges.llm.prices import Price, Tokens, find_price
 from pytest_novelty.judges.llm.providers import _import_patiently, open_provider
 from pytest_novelty.judges.llm.replies import read_reply
-from pytest_novelty.masking import make_mask
+from pytest_novelty.judges.registry import resolve_judges
+from pytest_novelty.masking import is_like_a_key, make_mask
 from pytest_novelty.model import Request, ShownIdea, Verdict
 from pytest_novelty.protocols import PROTOCOLS
 
@@ -113,7 +114,7 @@ def ask(*script: Any, settings: LlmSettings = SETTINGS, request: Request = REQUE
 
 
 def read(answer: Mapping[str, Any], judge: LlmJudge | None = None) -> Reading:
-    return read_answer(answer, PROTOCOLS["pairwise"], judge or LlmJudge(SETTINGS), SCHEMA)
+    return read_answer(answer, PROTOCOLS["pairwise"], judge or LlmJudge(SETTINGS), SCHEMA, tells_its_call=True)
 
 
 # --- what is sent -------------------------------------------------------------------------------------------
@@ -892,25 +893,101 @@ def test_cached_tokens_have_their_own_price() -> None:
     assert Price.per_million(1.0, 2.0).cost_usd(Tokens(1000, 0, 400)) == pytest.approx(1e-3)
 
 
-def test_a_price_is_found_by_the_exact_name_else_by_the_longest_prefix(monkeypatch: pytest.MonkeyPatch) -> None:
-    table = {
-        "gpt-4": {"input_cost_per_token": 1.0, "output_cost_per_token": 1.0},
-        "gpt-4o": {"input_cost_per_token": 2.0, "output_cost_per_token": 2.0, "cache_read_input_token_cost": 0.5},
-        "gpt-4o-mini": {"input_cost_per_token": 3.0, "output_cost_per_token": 3.0},
-        "openai/special": {"input_cost_per_token": 4.0, "output_cost_per_token": 4.0},
-        "image": {"mode": "image_generation"},
-        "placeholder": {"input_cost_per_token": 0.0, "output_cost_per_token": 0.0},
-    }
-    monkeypatch.setattr("pytest_novelty.judges.llm.prices._table", lambda: table)
+def listed(cost: float | None, provider: str | None = "openai", **more: Any) -> dict[str, Any]:
+    entry = {} if cost is None else {"input_cost_per_token": cost, "output_cost_per_token": cost}
+    return {**entry, "litellm_provider": provider, **more}
+
+
+TABLE = {
+    "gpt-4": listed(1.0),
+    "gpt-4o": listed(2.0, cache_read_input_token_cost=0.5),
+    "gpt-4o-mini": listed(3.0),
+    "gpt-4o-mini-audio": listed(None),
+    "gpt-instruct": listed(3.5, "text-completion-openai"),
+    "openai/gpt-4o": listed(4.0),
+    "openai/special": listed(5.0),
+    "openrouter/openai/gpt-4": listed(6.0, "openrouter"),
+    "openrouter/openai/gpt-4o:free": listed(0.0, "openrouter"),
+    "openrouter/openai": listed(6.5, "openrouter"),
+    "claude": listed(7.0, "anthropic"),
+    "gemini-2": listed(8.0, "vertex_ai-language-models"),
+    "gemini/gemini-2": listed(9.0, "gemini"),
+    "whose": listed(10.0, None),
+    "image": {"mode": "image_generation"},
+    "placeholder": listed(0.0),
+    "spoilt": "no entry",
+    "acme/zed": listed(11.0, "acme"),
+    "zed": listed(12.0, "acme"),
+    "claude-latest": {"alias_of": "claude"},
+    "lost": {"alias_of": "nowhere"},
+}
+
+
+@pytest.mark.parametrize("order", [list, lambda items: list(reversed(items))])
+@pytest.mark.parametrize(
+    ("model", "cost", "basis"),
+    [
+        ("gpt-4", 1.0, "gpt-4"),
+        ("gpt-4o", 2.0, "gpt-4o"),
+        ("gpt-4o-mini-2024-07-18", 3.0, "by its prefix gpt-4o-mini"),
+        ("gpt-4-turbo", 1.0, "by its prefix gpt-4"),
+        ("gpt-4o@2024", 2.0, "by its prefix gpt-4o"),
+        ("gpt-4.5", None, "gpt-4.5 is not in"),
+        ("gpt-5", None, "gpt-5 is not in"),
+        ("gpt-", None, "not in"),
+        ("mine", None, "not in"),
+        ("openai/gpt-4o", 4.0, "openai/gpt-4o"),  # exact, before the name without its provider
+        ("openai/gpt-4", 1.0, "gpt-4"),
+        ("openai/gpt-4o-2024", 4.0, "by its prefix openai/gpt-4o"),
+        ("openai/gpt-4o-mini", 3.0, "gpt-4o-mini"),  # exact without its provider, before a prefix with it
+        ("openai/gpt-4o-mini-2024", 3.0, "by its prefix gpt-4o-mini"),  # the longer of two prefixes
+        ("openai/gpt-4o-mini-audio-2024", None, "no price for gpt-4o-mini-audio"),
+        ("openai/gpt-instruct", 3.5, "gpt-instruct"),
+        ("openai/special", 5.0, "openai/special"),
+        ("openai/claude", None, "not in"),
+        ("openrouter/openai/gpt-4", 6.0, "openrouter/openai/gpt-4"),
+        ("openrouter/openai/gpt-4-0613", 6.0, "by its prefix openrouter/openai/gpt-4"),
+        ("openrouter/openai/gpt-4o", None, "not in"),  # not openai/gpt-4o: another shop has prices of its own
+        ("openrouter/openai/special", None, "not in"),
+        ("openrouter/openai/gpt-4o:free", None, "no price for openrouter/openai/gpt-4o:free"),
+        ("ollama/gpt-4", None, "not in"),
+        ("anthropic/claude-2026", 7.0, "by its prefix claude"),
+        ("vertex_ai/gemini-2", 8.0, "gemini-2"),
+        ("gemini/gemini-2", 9.0, "gemini/gemini-2"),
+        ("any/whose", None, "not in"),
+        ("whose", 10.0, "whose"),
+        ("image", None, "no price for image"),
+        ("placeholder", None, "no price for placeholder"),
+        ("spoilt", None, "no price for spoilt"),
+        ("x/spoilt", None, "not in"),
+        ("acme/zed", 11.0, "acme/zed"),
+        ("claude-latest", 7.0, "claude-latest"),
+        ("anthropic/claude-latest", 7.0, "claude-latest"),
+        ("lost", None, "no price for lost"),
+        ("/gpt-4", None, "not in"),
+        ("openai/", None, "not in"),
+    ],
+)
+def test_a_price_is_found_by_the_exact_name_else_by_the_longest_prefix(
+    model: str, cost: float | None, basis: str, order: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("pytest_novelty.judges.llm.prices._table", lambda: dict(order(TABLE.items())))
+    price, told = find_price(model)
+    assert (None if price is None else price.input) == cost
+    if cost is None:
+        assert told.startswith("unknown: ")
+        assert basis in told
+        assert told.endswith("give price in a judge file")
+    else:
+        assert told == f"litellm's table, {basis}"
+
+
+def test_cached_tokens_cost_what_the_table_says_and_without_a_table_nothing_is_known(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("pytest_novelty.judges.llm.prices._table", lambda: TABLE)
     assert find_price("gpt-4o")[0] == Price(2.0, 2.0, 0.5)
-    assert find_price("gpt-4o-mini-2024-07-18")[0] == Price(3.0, 3.0, 3.0)
-    assert find_price("openai/gpt-4o-2024")[0] == Price(2.0, 2.0, 0.5)
-    assert find_price("openai/special")[0] == Price(4.0, 4.0, 4.0)
-    for name in ("gpt-4.5", "gpt-5", "image", "gpt-", "mine", "placeholder"):
-        price, basis = find_price(name)
-        assert price is None
-        assert "unknown" in basis
-    assert find_price("gpt-4-turbo")[1] == "litellm's table, by its prefix gpt-4"
+    assert find_price("gpt-4")[0] == Price(1.0, 1.0, 1.0)
     monkeypatch.setattr("pytest_novelty.judges.llm.prices._table", dict)
     assert find_price("gpt-4o") == (None, "unknown: give price in a judge file, or install litellm for its table")
 
@@ -961,16 +1038,21 @@ def test_a_judge_file(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("line", "told"),
     [
-        ("model: gpt-5\n", "openai:gpt-5"),
+        ("model: gpt-5\n", "litellm:PROVIDER/MODEL, such as openai:gpt-5"),
+        ("model: anthropic:claude\n", "must begin with openai: or litellm:.*such as litellm:anthropic/claude"),
+        ("model: Mistral/large\n", "such as litellm:mistral/large"),
+        ("model: openai/gpt-5\n", "such as openai:gpt-5"),
+        ("model: 'litellm:'\n", "litellm: names no model"),
+        ("model: 5\n", "must be a text"),
         ("model: openai:m\nmodell: x\n", "modell"),
-        ("model: openai:m\nheaders: {X-Key: 'sk-12345 67'}\n", "must name an environment variable"),
+        ("model: openai:m\nheaders: {X-Key: '12345 67'}\n", "must name an environment variable"),
         ("model: openai:m\nprompts: {pairwize: x}\n", "pairwise"),
         ("model: openai:m\ntimeout_s: 0\n", "timeout_s"),
         ("model: openai:m\nprice: {input: 1}\n", "output"),
         ("model: openai:m\napi_base: localhost\n", "api_base"),
         ("model: openai:m\napi_base: https://me:pw@host/v1\n", "api_base"),
         ("model: openai:m\napi_key_env: sk-live-1234\n", "api_key_env"),
-        ("model: openai:m\nparameters: {api_key: sk-live-1234}\n", "no parameter of a request"),
+        ("model: openai:m\nparameters: {api_key: mine}\n", "no parameter of a request"),
         ("model: openai:m\nparameters: {temperature: 1}\n", "no parameter of a request"),
     ],
 )
@@ -981,6 +1063,71 @@ def test_a_judge_file_that_is_wrong(tmp_path: Path, line: str, told: str) -> Non
     assert caught.value.line is not None
 
 
+KEYS = [
+    *["sk-live-1234", "sk_live_1234", "Bearer sk-live-1234", "gsk_abcdefghij0123456789", "hf_abcdefghij0123456789"],
+    *["AKIAIOSFODNN7EXAMPLE", "0123456789abcdef0123456789abcdef", "aB3defGhijklMnop1234qrsTuvwX"],
+    "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.abc-DEF_1",
+]
+
+
+@pytest.mark.parametrize("key", KEYS)
+@pytest.mark.parametrize(
+    "line",
+    [
+        *["model: {}", "model: 'openai:{}'", "model: openai:m\nname: {}", "model: openai:m\napi_key_env: {}"],
+        *[
+            "model: openai:m\neffort: {}",
+            "model: openai:m\nparameters: {{a: {{b: [{}]}}}}",
+            "model: openai:m\n? {}\n: 1",
+        ],
+        *["model: openai:m\nheaders: {{Authorization: {}}}", "model: openai:m\nprompts: {{pairwise: {}}}"],
+    ],
+)
+def test_a_key_in_a_judge_file_is_found_and_not_repeated(line: str, key: str, tmp_path: Path) -> None:
+    with pytest.raises(JudgeError, match="looks like a key.*environment") as caught:
+        load_judge_file(write(tmp_path, f"format: novelty-judge/1\n{line.format(key)}\n"))
+    assert key not in str(caught.value)
+    assert not caught.value.more
+    assert caught.value.line == (2 if line.startswith(("model: {}", "model: 'o")) else 3)
+
+
+@pytest.mark.parametrize("key", KEYS)
+@pytest.mark.parametrize("prefix", ["", "openai:", "litellm:"])
+def test_a_key_in_the_place_of_a_judges_name_is_not_repeated(prefix: str, key: str, tmp_path: Path) -> None:
+    with pytest.raises(JudgeError, match="looks like a key") as caught:
+        resolve_judges([prefix + key], {}, tmp_path)
+    assert key not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *["gpt-5.4", "skywork-13b", "hf-internal-testing/tiny-random-gpt2", "ft:gpt-4o-mini:acme:novelty:9aBcDeFg1"],
+        *[
+            "anthropic/claude-sonnet-4-5-20250929",
+            "meta-llama/Llama-4-Maverick-17B-128E-Instruct-FP8",
+            "MY_KEY_1",
+            "xai/grok-4",
+        ],
+        *[
+            "NovelIdeasOfEverybodyWithoutNumber",
+            "bedrock/arn:aws:bedrock:us-east-1:123456789012:inference-profile/abcDEF123",
+        ],
+    ],
+)
+def test_names_of_models_are_no_keys(name: str) -> None:
+    assert not is_like_a_key(name)
+
+
+def test_a_value_that_the_environment_holds_as_a_key_is_masked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MY_API_KEY", "open-sesame-open")
+    for line in ("model: open-sesame-open", "model: openai:m\neffort: open-sesame-open"):
+        with pytest.raises(JudgeError) as caught:
+            load_judge_file(write(tmp_path, f"format: novelty-judge/1\n{line}\n"))
+        assert "sesame" not in str(caught.value)
+        assert "[masked]" in str(caught.value)
+
+
 def test_the_version_is_of_what_can_change_an_answer() -> None:
     base = settings_of_name("openai:m")
     for change in ({"temperature": 1.0}, {"model": "n"}, {"max_tokens": 5}, {"seed": False}, {"parameters": {"a": 1}}):
@@ -989,3 +1136,27 @@ def test_the_version_is_of_what_can_change_an_answer() -> None:
         assert replace(base, **change).version == base.version
     with pytest.raises(JudgeError, match="names no model"):
         settings_of_name("openai:")
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ({"api_base": "http://a/v1"}, {"api_base": "http://a/v1/"}),
+        ({"temperature": 0}, {"temperature": 0.0}),
+        ({"parameters": {"a": [1, {"b": 2}]}}, {"parameters": {"a": [1.0, {"b": 2.0}]}}),
+    ],
+)
+def test_two_spellings_of_one_setting_are_one_version(one: dict[str, Any], other: dict[str, Any]) -> None:
+    base = settings_of_name("openai:m")
+    assert replace(base, **one).version == replace(base, **other).version != base.version
+
+
+def test_the_base_url_of_the_environment_has_one_spelling(monkeypatch: pytest.MonkeyPatch) -> None:
+    named = settings_of_name("openai:m")
+    for url in ("http://a/v1", "http://a/v1/", " http://a/v1// "):
+        monkeypatch.setenv("OPENAI_BASE_URL", url)
+        assert named.base_url == "http://a/v1"
+        assert named.version == replace(named, api_base="http://a/v1").version
+    for url in ("", "/", " "):
+        monkeypatch.setenv("OPENAI_BASE_URL", url)
+        assert named.base_url is None
