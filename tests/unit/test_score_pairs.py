@@ -12,7 +12,7 @@ import pytest
 
 from pytest_novelty.judges.base import Traits
 from pytest_novelty.metrics.catalogue import PAIRED
-from pytest_novelty.metrics.intervals import clopper_pearson
+from pytest_novelty.metrics.intervals import clopper_pearson, wilson
 from pytest_novelty.metrics.pairing import SAME_CALLS, Pair
 from pytest_novelty.metrics.resampling import Resampler
 from pytest_novelty.metrics.score_pairs import rank_flip, score_rms_shift, score_shift, topk_churn
@@ -219,3 +219,18 @@ def test_too_many_ideas_have_a_value_and_no_interval(scored: Scored, monkeypatch
     rows = [[float(k)] for k in range(6)]
     estimate = rank_flip(Pair(scored(rows), scored(rows)))
     assert (estimate.value, estimate.low) == (0.0, None)
+
+
+def test_the_interval_of_the_top_rests_on_the_ideas_in_it(scored: Scored) -> None:
+    """One of the best four of forty is replaced: at least Wilson's interval of 1 of 4, whatever the bootstrap of 40 says."""
+    other = [[float(k)] for k in range(40)]
+    one = [*other[:36], [9.0], *other[37:]]
+    traits = Traits(score_range=(0.0, 40.0))
+    estimate = topk_churn(Pair(scored(one, traits), scored(other, traits)))
+    share = wilson(0.25, 4)
+    assert share is not None
+    assert estimate.value == 0.25
+    assert estimate.low is not None
+    assert estimate.high is not None
+    assert estimate.low <= share.low + 1e-9
+    assert estimate.high >= share.high - 1e-9
