@@ -153,8 +153,11 @@ def test_tests_and_gates_are_marked(rate: float, runs: int, marked: str) -> None
 
 def test_a_marked_line_is_an_exit_status(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     out = tmp_path / "TABLE.md"
-    out.write_text((FOLDER / "TABLE.md").read_text())
-    monkeypatch.setattr(sys, "argv", ["table.py", "--keep", "--runs", "100", "--out", str(out)])
+    monkeypatch.setattr(sys, "argv", ["table.py", "--runs", "100", "--out", str(out)])
+    monkeypatch.setattr(TABLE.grid, "all_cells", lambda sizes: iter([]))
+    monkeypatch.setattr(TABLE.grid, "cluster_cells", lambda: iter([]))
+    monkeypatch.setattr(TABLE, "exact_rows", lambda: iter([]))
+    monkeypatch.setattr(TABLE, "cause_rows", lambda runs, kept: [])
     monkeypatch.setattr(TABLE, "test_cells", lambda: iter([("made", 40, 50, lambda rng: 0.01)]))
     monkeypatch.setattr(TABLE, "look_rows", lambda runs, seed: iter([("60..300", 0.1, 0.01, 0.01)]))
     assert TABLE.main() == 1
@@ -163,6 +166,15 @@ def test_a_marked_line_is_an_exit_status(monkeypatch: pytest.MonkeyPatch, tmp_pa
     assert TABLE.main() == 0
     monkeypatch.setattr(TABLE, "look_rows", lambda runs, seed: iter([("60..300", 0.1, 0.1, 0.1)]))
     assert TABLE.main() == 1
+
+
+def test_lines_of_an_earlier_table_are_kept() -> None:
+    text = "| score shift | 40 | 0.5 | 95.0% | 10000 |  |\n| made | 40 | 3.00% | 50 |  |\n"
+    kept = TABLE.Kept(text, ["made"])
+    assert kept.find("score shift", 40, "0.5") == text.splitlines()[0]
+    assert kept.find("score shift", 40, "0.6") is None
+    assert kept.find("made", 40) is None
+    assert TABLE.Kept(text, []).find("made", 40) == text.splitlines()[1]
 
 
 # --- causes -------------------------------------------------------------------------------------------------
