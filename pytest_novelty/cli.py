@@ -98,7 +98,7 @@ def _add_suite(commands: Any) -> None:
     )
     new.add_argument("--seed", type=_seed, default=0, metavar="N", help="which pairs (0)")
     new.add_argument("--out", type=Path, default=None, metavar="DIR", help="the folder to make; default: ./NAME")
-    new.add_argument("--name", default=None, help="the suite's name; default: from that of the ideas")
+    new.add_argument("--name", default=None, help="the suite's name; default: that of --out, else of the ideas")
     new.set_defaults(run=new_suite)
 
 

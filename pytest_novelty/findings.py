@@ -7,6 +7,8 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from pytest_novelty.answers import ODDITIES
+from pytest_novelty.headline import percent
+from pytest_novelty.metrics.intervals import clopper_pearson
 from pytest_novelty.metrics.view import View
 from pytest_novelty.model import EXCEEDED, NOVEL
 from pytest_novelty.outcomes import CaseResult
@@ -19,6 +21,8 @@ _ENOUGH_PAIRS: Final = 5
 """Pairs: each is shown in both orders, so that one pair already contradicts a judge that follows the position."""
 
 _FEW_CLUSTERS: Final = 20
+_HARDLY_ANY: Final = 10
+"""Clusters below which what none of them shows may hold of a third of others."""
 
 Views = Mapping[tuple[str, str, str], View]
 
@@ -168,16 +172,23 @@ def _listed(names: Sequence[str], limit: int = 10) -> str:
 
 
 def find_few_clusters(views: Views) -> list[str]:
-    """Suites whose intervals rest on fewer than twenty clusters."""
+    """Suites whose intervals rest on fewer than twenty clusters, and what so few cannot rule out."""
     counts: dict[str, int] = {}
     for (suite, _, _), view in views.items():
         if view.clusters is not None:
             counts[suite] = max(counts.get(suite, 0), len(set(view.clusters.tolist())))
-    return [
-        f"{suite} has {count} clusters: with fewer than {_FEW_CLUSTERS} intervals are wide, and rough"
-        for suite, count in sorted(counts.items())
-        if count < _FEW_CLUSTERS
-    ]
+    return [_of_few_clusters(suite, count) for suite, count in sorted(counts.items()) if count < _FEW_CLUSTERS]
+
+
+def _of_few_clusters(suite: str, count: int) -> str:
+    told = f"{suite} has {count} cluster{'' if count == 1 else 's'}: "
+    unseen = clopper_pearson(0, count)
+    if count < 2 or unseen is None:
+        return f"{told}there are no intervals, and gates are decided by their values alone if at all"
+    told += f"what none of them shows may hold of {percent(unseen.high)} % of others like them; "
+    if count < _HARDLY_ANY:
+        return f"{told}with fewer than {_HARDLY_ANY} hardly a gate can be decided"
+    return f"{told}with fewer than {_FEW_CLUSTERS} intervals are wide, and rough"
 
 
 def find_shared_ideas(views: Views) -> list[str]:

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from pytest_novelty.contrast import check_contrast, parse_contrast
 from pytest_novelty.data import data_folder
@@ -31,6 +31,9 @@ from pytest_novelty.protocols import get_protocol
 from pytest_novelty.strict_yaml import Document, read_yaml
 from pytest_novelty.validation import compile_check, explain_all, load_schema
 from pytest_novelty.variants import check_content, read_variants
+
+_MOST_EXTENSIONS: Final = 20
+"""Files that extend one another: each is read inside the one before."""
 
 
 def embedded_suites() -> dict[str, Path]:
@@ -182,6 +185,13 @@ def _extend(document: Document, extended_by: tuple[Path, ...]) -> Suite:
 def _load_extended(document: Document, extended_by: tuple[Path, ...]) -> Suite:
     name: str = document.value["extends"]
     line = document.line_of(("extends",))
+    if len(extended_by) > _MOST_EXTENSIONS:
+        raise SuiteError(
+            f"{_MOST_EXTENSIONS} files extend one another already: {_chain(extended_by)}",
+            path=document.path,
+            line=line,
+            hint=f"Let {_short(extended_by[0])} extend the suite at the end of the chain, and take over what is between",
+        )
     known = embedded_suites()
     path = known.get(name) or document.path.parent / name
     target = path / "suite.yaml" if (path / "suite.yaml").is_file() else path
@@ -195,6 +205,16 @@ def _load_extended(document: Document, extended_by: tuple[Path, ...]) -> Suite:
     if target.suffix in (".yaml", ".yml") and target.is_file():
         return _load_described(target, extended_by)
     return load_suite(path)
+
+
+def _chain(files: tuple[Path, ...]) -> str:
+    """The first and the last files of a chain."""
+    return ", ".join([*map(_short, files[:3]), "...", *map(_short, files[-2:])])
+
+
+def _short(file: Path) -> str:
+    """The name of a suite's file; with its folder where all are called alike."""
+    return f"{file.parent.name}/{file.name}" if file.name == "suite.yaml" else file.name
 
 
 def _without_blocked(

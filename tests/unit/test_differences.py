@@ -14,7 +14,7 @@ from pytest_novelty.judges.base import Traits
 from pytest_novelty.metrics.auroc import auroc, swap_values
 from pytest_novelty.metrics.catalogue import CATALOGUE
 from pytest_novelty.metrics.differences import CHANGES, Change, adjusted, changes
-from pytest_novelty.metrics.intervals import tango
+from pytest_novelty.metrics.intervals import clopper_pearson, tango
 from pytest_novelty.metrics.pairing import SAME_CALLS, Pair
 from pytest_novelty.metrics.permutation import swap_test
 from pytest_novelty.metrics.view import Estimate, View
@@ -78,6 +78,20 @@ def test_position_bias_changes_sign(make_view: ViewOf) -> None:
     assert change.p == pytest.approx(2 / 2**12)
     assert change.estimate.low is not None
     assert change.estimate.low > 0.9
+
+
+@pytest.mark.parametrize(("metric", "ballot", "reach"), [("position_bias", TIED, 2.0), ("soft_accuracy", WRONG, 1.0)])
+def test_one_instance_that_changes_bounds_the_change_by_what_one_can(
+    metric: str, ballot: str, reach: float, make_view: ViewOf
+) -> None:
+    """39 of 40 stay: the ends are the exact bounds on the shares of others, times the range of one difference."""
+    pair = Pair(make_view([RIGHT] * 39 + [ballot]), make_view([RIGHT] * 40))
+    estimate = of(pair)[metric].estimate
+    none, one = clopper_pearson(0, 40), clopper_pearson(1, 40)
+    assert none is not None
+    assert one is not None
+    up, down = (one, none) if metric == "position_bias" else (none, one)
+    assert (estimate.low, estimate.high) == pytest.approx((-down.high * reach, up.high * reach))
 
 
 def test_whole_clusters_are_swapped(make_view: ViewOf) -> None:

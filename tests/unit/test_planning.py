@@ -44,6 +44,8 @@ def test_clusters_cost_size() -> None:
     assert not can_pass_share("<=", 0.10, 36, clusters_count=12)
     assert not can_pass_share("<=", 0.10, 500, clusters_count=12)
     assert can_pass_share("<=", 0.10, 80, clusters_count=40)
+    assert can_pass_share("<=", 0.10, 80, clusters_count=36)  # as many as instances: an equal cluster counts once
+    assert not can_pass_share("<=", 0.10, 80, clusters_count=35)
     assert not can_pass_share("<=", 0.5, 1_000, clusters_count=1)
 
 
