@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import tempfile
+from collections.abc import Iterable
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -227,14 +228,20 @@ def write_json(report: Report, path: Path) -> None:
     write_atomically(path, json.dumps(report_to_dict(report), ensure_ascii=True, indent=1, allow_nan=False) + "\n")
 
 
-def write_atomically(path: Path, text: str) -> None:
-    """Write an ASCII text in one step: a reader sees the old file or the new one. Raises SettingsError."""
+def write_atomically(path: Path, text: str | Iterable[str], encoding: str = "ascii") -> int:
+    """Write a text, or its parts, in one step: a reader sees the old file or the new one; the number of parts.
+
+    Raises SettingsError.
+    """
+    count = 0
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
         try:
-            with open(handle, "w", encoding="ascii") as file:  # noqa: PTH123 - the handle is open already
-                file.write(text)
+            with open(handle, "w", encoding=encoding) as file:  # noqa: PTH123 - the handle is open already
+                for part in [text] if isinstance(text, str) else text:
+                    file.write(part)
+                    count += 1
             umask = os.umask(0)
             os.umask(umask)
             Path(name).chmod(0o666 & ~umask)
@@ -244,3 +251,4 @@ def write_atomically(path: Path, text: str) -> None:
             raise
     except OSError as error:
         raise SettingsError(f"cannot be written: {error.strerror}", path=path) from None
+    return count
