@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pytest_novelty.cli_compare import add_compare
 from pytest_novelty.cli_store import add_export, add_store
 from pytest_novelty.designs import DESIGNS
 from pytest_novelty.errors import NoveltyError
@@ -45,6 +46,7 @@ def _make_parser() -> argparse.ArgumentParser:
     _add_prompts(commands)
     add_export(commands)
     add_store(commands)
+    add_compare(commands)
     return parser
 
 

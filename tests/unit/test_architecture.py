@@ -23,9 +23,9 @@ LAYERS = [
     ["calls", "applicability", "outcomes", "recording", "store", "cassette", "budget"],
     ["lanes", "tickets", "sync_runner", "async_runner", "engine", "plan", "metrics"],
     ["derivation", "runner", "baseline", "findings", "headline", "attribution", "measuring", "enforcing", "claiming"],
-    ["reports", "results", "dryrun", "keeping"],
+    ["reports", "results", "dryrun", "keeping", "between_runs"],
     ["stopping"],
-    ["evaluation", "cli", "cli_store"],
+    ["evaluation", "cli", "cli_store", "cli_compare"],
     ["hookspecs", "_pytest", "conformance", "plugin"],
 ]
 """From the bottom. A module may import its own layer and those before it. The last layer is the pytest shell."""
