@@ -23,7 +23,7 @@ class Against:
         if plan.settings.baseline is not None:
             from pytest_novelty.between_runs.against import Baseline
 
-            self._baseline = Baseline(plan.settings.baseline)
+            self._baseline = Baseline(plan.settings.baseline, plan.settings.base)
             self._baseline.check(plan)
 
     def add_to(self, report: Report) -> list[str]:

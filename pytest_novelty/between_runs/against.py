@@ -18,10 +18,12 @@ _THIS: Final = "this run"
 
 
 class Baseline:
-    """An earlier report. Raises SettingsError if it cannot be read."""
+    """An earlier report; ``base`` is the folder of the run. Raises SettingsError if it cannot be read."""
 
-    def __init__(self, path: Path) -> None:
-        self._old = load_report(path)
+    def __init__(self, path: Path, base: Path) -> None:
+        # A report goes into pull requests: it names the file as a reader of the repository would.
+        name = path.relative_to(base).as_posix() if path.is_relative_to(base) else path.name
+        self._old = load_report(path, name)
 
     def check(self, plan: Plan) -> None:
         """Raise SettingsError, with what differs, if the run that is planned could not be compared with it."""

@@ -67,8 +67,11 @@ class SavedReport:
         return {judge["name"]: judge for judge in self.run["judges"] if judge["name"] in own}
 
 
-def load_report(path: Path) -> SavedReport:
-    """Read a report that ``--novelty-report`` wrote. Raises SettingsError that says what is wrong with the file."""
+def load_report(path: Path, name: str = "") -> SavedReport:
+    """Read a report that ``--novelty-report`` wrote. ``name``: what messages call it, if not by its path.
+
+    Raises SettingsError that says what is wrong with the file.
+    """
     try:
         data = json.loads(path.read_bytes().decode("utf-8"))
     except OSError as error:
@@ -86,7 +89,7 @@ def load_report(path: Path) -> SavedReport:
         raise SettingsError(
             f"is not a report that can be compared: {sentence}", path=path, hint="Judge again with this version"
         )
-    return read_report(data, str(path))
+    return read_report(data, name or str(path))
 
 
 def read_report(data: Mapping[str, Any], source: str) -> SavedReport:

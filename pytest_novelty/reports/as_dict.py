@@ -160,6 +160,8 @@ def _traits(traits: Traits) -> dict[str, Any]:
         "higher_is": traits.higher_is,
         "threshold": traits.threshold,
         "score_range": None if traits.score_range is None else list(traits.score_range),
+        "may_tie": traits.may_tie,
+        "may_abstain": traits.may_abstain,
         "retrieves": traits.retrieves,
         "honours_as_of": traits.honours_as_of,
     }

@@ -16,7 +16,7 @@ from pytest_novelty.reports.blocks import Block
 from pytest_novelty.reports.tables import Justify
 from pytest_novelty.reports.text import clean, plural, show_usd, show_value
 
-STARRED: Final = "* Holm-adjusted p <= .05, over all that is compared here"
+STARRED: Final = "changes of percentages in points; * Holm-adjusted p <= .05, over all that is compared"
 
 
 def comparison_blocks(found: RunComparison) -> Iterator[Block]:
@@ -58,7 +58,7 @@ def metrics_block(change: Change) -> Block:
         if _is_shown(metric)
     ]
     called = "" if change.before == change.judge else f" (then {change.before})"
-    title = f"{clean(change.place, 200)}{called}: {change.n} instances in both ({STARRED})"
+    title = f"{clean(change.place, 200)}{called}: {plural(change.n, 'instance')} in both ({STARRED})"
     return Block(title, headings, tuple(rows), tuple(_verdict_notes(change)))
 
 
@@ -93,14 +93,14 @@ def transitions_block(change: Change) -> Block | None:
 
 
 def show_difference(metric: str, estimate: Estimate) -> str:
-    """Signed, with its interval: in points, or in the metric's own unit where it is no share."""
+    """Signed, with its interval: in points where the metric is shown in percent, else in its own unit."""
     if estimate.value is None:
         return ""
     kind = METRICS[metric].kind
     if kind in (QUANTITY, SCORE):
         return f"{estimate.value:+.3g}"
     if kind == SHARE or show_value(metric, 0.5).endswith("%"):
-        return f"{show_points(estimate, signed=True)} points"
+        return show_points(estimate, signed=True)
     values = [estimate.value, estimate.low, estimate.high]
     first, *bounds = [f"{round(value, 2) + 0:+.2f}" for value in values if value is not None]
     return f"{first} [{', '.join(bounds)}]" if bounds else first

@@ -115,10 +115,8 @@ def _gate_block(gates: list[GateResult]) -> Block:
 def _changed(found: RunComparison) -> Iterator[str]:
     yield f"#### What changed since {escape(clean(found.old))}\n"
     yield f"{escape(clean(found.headline, 3000))}\n"
-    for note in found.notes:
-        yield f"- {escape(clean(note, 300))}"
     if found.notes:
-        yield ""
+        yield "".join(f"- {escape(clean(note, 300))}\n" for note in found.notes)
     for change in found.changes:
         block = metrics_block(change)
         starred = {metric.metric for metric in change.metrics if metric.starred}

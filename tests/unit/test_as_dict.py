@@ -188,6 +188,8 @@ def test_the_run_is_described(written: dict[str, Any], report: Report) -> None:
                 "higher_is": "novel",
                 "threshold": None,
                 "score_range": None,
+                "may_tie": False,
+                "may_abstain": False,
                 "retrieves": False,
                 "honours_as_of": False,
             },
