@@ -375,14 +375,15 @@ def _plain(value: Any) -> Any:
 
 
 def _from_row(row: tuple[Any, ...]) -> Record:
-    record = Record._make(row)
-    documents = record.retrieved
-    if documents is not None:
-        documents = tuple(Document(**item) for item in json.loads(row[_RETRIEVED]))
-    return record._replace(abstained=bool(record.abstained), retrieved=documents, settings=record.settings or "")
+    values = list(row)
+    if values[_RETRIEVED] is not None:
+        values[_RETRIEVED] = tuple(Document(**item) for item in json.loads(values[_RETRIEVED]))
+    values[_ABSTAINED] = bool(values[_ABSTAINED])
+    values[_SETTINGS] = values[_SETTINGS] or ""
+    return Record._make(values)
 
 
-_RETRIEVED: Final = _COLUMNS.index("retrieved")
+_ABSTAINED, _RETRIEVED, _SETTINGS = map(_COLUMNS.index, ("abstained", "retrieved", "settings"))
 
 
 def record_to_dict(record: Record) -> dict[str, Any]:
