@@ -1,4 +1,4 @@
-"""``pytest-novelty compare``: what changed between two reports."""
+"""``pytest-novelty compare`` and ``annotate``: what is done with reports after a run."""
 
 from __future__ import annotations
 
@@ -20,6 +20,11 @@ def add_compare(commands: Any) -> None:
         "--markdown", type=Path, default=None, metavar="FILE", help="write it for a pull request, too (.md)"
     )
     compare.set_defaults(run=compare_two_reports)
+    annotate = commands.add_parser(
+        "annotate", help="gates as annotations of a GitHub workflow", description=annotate_gates.__doc__
+    )
+    annotate.add_argument("report", type=Path, metavar="REPORT", help="a report that --novelty-report wrote (.json)")
+    annotate.set_defaults(run=annotate_gates)
 
 
 def compare_two_reports(arguments: argparse.Namespace) -> int:
@@ -43,3 +48,15 @@ def compare_two_reports(arguments: argparse.Namespace) -> int:
 
         write_atomically(arguments.markdown, comparison_to_markdown(found), "utf-8")
     return 1 if arguments.fail_on_regression and found.regressions else 0
+
+
+def annotate_gates(arguments: argparse.Namespace) -> int:
+    """Print a line for each gate that did not pass, as a GitHub workflow turns into an annotation: an error if it fails, a
+    warning if it is undecided, a notice if it is not enforced. The status is 0: that of the run itself says whether it failed.
+    """
+    from pytest_novelty.between_runs.reading import read_json
+    from pytest_novelty.reports.annotations import annotation_lines
+
+    for line in annotation_lines(read_json(arguments.report)["gates"]):
+        print(line.encode("utf-8", "backslashreplace").decode())
+    return 0

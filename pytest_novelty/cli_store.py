@@ -48,7 +48,7 @@ def add_store(commands: Any) -> None:
 
     merge = store.add_parser("merge", help="put stores together", description=merge_into_one.__doc__)
     merge.add_argument("first", type=Path, metavar="A", help="the store that grows, unless --out names another")
-    merge.add_argument("others", type=Path, nargs="+", metavar="B", help="stores, or exports in .jsonl")
+    merge.add_argument("others", type=Path, nargs="*", metavar="B", help="stores, or exports in .jsonl")
     merge.add_argument("--out", type=Path, default=None, metavar="STORE", help="the store to add all of them to")
     merge.set_defaults(run=merge_into_one)
     add_export(store)
@@ -125,6 +125,8 @@ def merge_into_one(arguments: argparse.Namespace) -> int:
     """
     if arguments.out is not None:
         return _merge(arguments.out, [arguments.first, *arguments.others])
+    if not arguments.others:
+        raise SettingsError("there is nothing to add", path=arguments.first, hint="Name another store, or --out")
     if not arguments.first.is_file():
         raise SettingsError("there is no store", path=arguments.first, hint="A new one is made by --out")
     return _merge(arguments.first, arguments.others)

@@ -72,6 +72,11 @@ def load_report(path: Path, name: str = "") -> SavedReport:
 
     Raises SettingsError that says what is wrong with the file.
     """
+    return read_report(read_json(path), name or str(path))
+
+
+def read_json(path: Path) -> dict[str, Any]:
+    """A report file as plain data that fits its schema. Raises SettingsError."""
     try:
         data = json.loads(path.read_bytes().decode("utf-8"))
     except OSError as error:
@@ -89,7 +94,8 @@ def load_report(path: Path, name: str = "") -> SavedReport:
         raise SettingsError(
             f"is not a report that can be compared: {sentence}", path=path, hint="Judge again with this version"
         )
-    return read_report(data, name or str(path))
+    checked: dict[str, Any] = data
+    return checked
 
 
 def read_report(data: Mapping[str, Any], source: str) -> SavedReport:
