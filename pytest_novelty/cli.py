@@ -1,4 +1,4 @@
-"""``pytest-novelty validate | suite new | prompts | export``: what is done with files, outside a test run."""
+"""``pytest-novelty validate | suite new | prompts | export | store``: what is done with files, outside a test run."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pytest_novelty.cli_compare import add_compare
+from pytest_novelty.cli_store import add_export, add_store
 from pytest_novelty.designs import DESIGNS
 from pytest_novelty.errors import NoveltyError, Problems, SettingsError
 
@@ -42,18 +44,9 @@ def _make_parser() -> argparse.ArgumentParser:
     validate.set_defaults(run=lambda arguments: validate_paths(arguments.paths))
     _add_suite(commands)
     _add_prompts(commands)
-    export = commands.add_parser(
-        "export", help="write stored records as JSON lines", description=export_records.__doc__
-    )
-    export.add_argument("--store", type=Path, default=None, help="the store file (.novelty/verdicts.sqlite)")
-    export.add_argument("--out", type=Path, default=None, help="the file to write; default: standard output")
-    export.add_argument("--judge", default=None, help="only this judge's records")
-    export.add_argument(
-        "--no-text", action="store_true", help="leave out answers, reasons and messages: for unpublished ideas"
-    )
-    export.set_defaults(
-        run=lambda arguments: export_records(arguments.store, arguments.out, arguments.judge, arguments.no_text)
-    )
+    add_export(commands)
+    add_store(commands)
+    add_compare(commands)
     return parser
 
 
@@ -281,32 +274,3 @@ def _check(path: Path) -> str:
     problems.raise_any()
     labels = f"labels: {suite.label_kind}" if suite.labelled else "no labels"
     return f"{suite.protocol} suite {suite.name} {suite.version}, {len(suite.instances)} instances, {labels}"
-
-
-def export_records(store: Path | None, out: Path | None, judge: str | None, no_text: bool = False) -> int:
-    """Write every record of a store, one JSON object a line, sorted, ASCII: a cassette for --novelty-offline
-    --novelty-store FILE, and for --novelty-judge replay:FILE. Two exports of equal records are equal files.
-    """
-    from pytest_novelty.cassette import without_texts
-    from pytest_novelty.digests import canonical_json
-    from pytest_novelty.reports.as_dict import write_atomically
-    from pytest_novelty.settings import DEFAULT_STORE
-    from pytest_novelty.store import SqliteStore, record_to_dict
-
-    path = store or Path(DEFAULT_STORE)
-    if not path.is_file():
-        raise SettingsError("there is no store", path=path, hint="Name one with --store")
-    opened = SqliteStore(path)
-    try:
-        written = without_texts if no_text else record_to_dict
-        lines = (canonical_json(written(record)) for record in opened.records() if judge in (None, record.judge))
-        if out is None:
-            for line in lines:
-                print(line)
-            return 0
-        records = list(lines)
-        write_atomically(out, "".join(f"{line}\n" for line in records))
-        print(f"{len(records)} records written to {out}")
-        return 0
-    finally:
-        opened.close()

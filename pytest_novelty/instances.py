@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+from pytest_novelty.digests import digest_of
 from pytest_novelty.errors import NoveltyError, Problems, SuiteError, nearest
 from pytest_novelty.model import ABSTAINED, INCOMPLETE, INVALID, TIE, Idea, Instance, Json, Work
 from pytest_novelty.protocols import PROTOCOLS
@@ -138,3 +139,18 @@ def _rendering(value: str | Mapping[str, str]) -> str:
 
 def _works(raw: Iterable[Mapping[str, Any]]) -> tuple[Work, ...]:
     return tuple(Work(work["title"], work.get("text", ""), work.get("year")) for work in raw)
+
+
+def instance_digest(instance: Instance, cluster: str | None) -> str:
+    """Of everything of an instance that a verdict or a metric may depend on: ideas, date, gold label, cluster."""
+    ideas = [
+        [
+            idea.id,
+            idea.title,
+            idea.text,
+            dict(idea.renderings),
+            [[work.title, work.text, work.year] for work in idea.related_work],
+        ]
+        for idea in instance.ideas
+    ]
+    return digest_of([ideas, instance.as_of, instance.gold, cluster], 8)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import platform
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -34,6 +34,9 @@ from pytest_novelty.metrics.view import Estimate, View, label_by_cross_validatio
 from pytest_novelty.model import REFERENCE
 from pytest_novelty.outcomes import CaseResult
 from pytest_novelty.plan import Plan, SuitePlan
+
+if TYPE_CHECKING:
+    from pytest_novelty.between_runs.comparing import RunComparison
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +75,8 @@ class Report:
     notes: list[str] = field(default_factory=list)
     variants: list[VariantResult] = field(default_factory=list)
     claims: list[Claim] = field(default_factory=list)
+    against: RunComparison | None = None
+    """What changed since an earlier report, if the run was given one."""
 
     def metric(
         self,

@@ -15,7 +15,7 @@ from pytest_novelty.looks import SampleRange
 
 DEFAULT_STORE: Final = ".novelty/verdicts.sqlite"
 
-REPORT_SUFFIXES: Final = (".json",)
+REPORT_SUFFIXES: Final = (".json", ".md")
 """The report formats that this version writes."""
 
 
@@ -50,6 +50,8 @@ class Settings:
     missing: str = "fail"
     refresh: bool = False
     seed: int = 0
+    baseline: Path | None = None
+    """The report of an earlier run, which this one is compared with."""
 
     @property
     def by_point(self) -> bool:

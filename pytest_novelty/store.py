@@ -12,6 +12,7 @@ import sqlite3
 import threading
 import time
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict
 from operator import attrgetter
 from pathlib import Path
@@ -201,15 +202,11 @@ class SqliteStore:
         return connection
 
     def get(self, keys: Sequence[str]) -> dict[str, Record]:
-        found: dict[str, Record] = {}
         with self._read_lock:
-            for start in range(0, len(keys), _IN_LIMIT):
-                part = keys[start : start + _IN_LIMIT]
-                query = f"SELECT {_QUOTED} FROM records WHERE key IN ({','.join('?' * len(part))})"
-                for row in self._read(query, part):
-                    record = _from_row(row)
-                    found[record.key] = record
-        return found
+            try:
+                return select(self._reader, keys)
+            except sqlite3.DatabaseError as error:
+                raise StoreError(f"cannot be read: {error}", path=self.path, hint=_KEEP) from None
 
     def _read(self, query: str, values: Sequence[Any]) -> list[tuple[Any, ...]]:
         try:
@@ -218,9 +215,14 @@ class SqliteStore:
             raise StoreError(f"cannot be read: {error}", path=self.path, hint=_KEEP) from None
 
     def put(self, records: Sequence[Record]) -> None:
-        rows = [_to_row(record) for record in records]
         with self._lock, self.transaction() as connection:
-            connection.executemany(_INSERT, rows)
+            insert(connection, records)
+
+    @contextmanager
+    def writing(self) -> Iterator[sqlite3.Connection]:
+        """One transaction for several statements: all of it is kept, or nothing if the body raises."""
+        with self._lock, self.transaction() as connection:
+            yield connection
 
     def transaction(self) -> _Transaction:
         """BEGIN IMMEDIATE ... COMMIT, or ROLLBACK if the body raises. The caller holds the lock."""
@@ -235,9 +237,12 @@ class SqliteStore:
         return SharedPace(self.update, self.row, name)
 
     def row(self, query: str, values: Sequence[Any] = ()) -> tuple[Any, ...] | None:
-        with self._read_lock:
-            rows = self._read(query, values)
+        rows = self.rows(query, values)
         return rows[0] if rows else None
+
+    def rows(self, query: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
+        with self._read_lock:
+            return self._read(query, values)
 
     def at_slot(self, judge: str, suite: str, instance: str) -> list[Record]:
         if not self._slots_indexed:  # only explaining a miss needs it, so runs do not pay for keeping it
@@ -296,6 +301,29 @@ _ELSEWHERE: Final = "Name another file with --novelty-store"
 _KEEP: Final = "It is left as it is: move it away to begin a new one, or restore a copy"
 
 
+def select(connection: sqlite3.Connection, keys: Sequence[str]) -> dict[str, Record]:
+    """The records that exist, by key."""
+    found: dict[str, Record] = {}
+    for start in range(0, len(keys), _IN_LIMIT):
+        part = keys[start : start + _IN_LIMIT]
+        query = f"SELECT {_QUOTED} FROM records WHERE key IN ({','.join('?' * len(part))})"
+        for row in connection.execute(query, part):
+            record = _from_row(row)
+            found[record.key] = record
+    return found
+
+
+def as_held(record: Record) -> Record:
+    """A record from elsewhere as a store gives it back."""
+    texts = [value for value in record if isinstance(value, str)]
+    return record if "".join(texts).isascii() else _from_row(tuple(map(_plain, record)))
+
+
+def insert(connection: sqlite3.Connection, records: Iterable[Record]) -> None:
+    """Add records; one that exists under its key is replaced."""
+    connection.executemany(_INSERT, map(_to_row, records))
+
+
 def _add_columns(connection: sqlite3.Connection) -> None:
     """Bring a table of an earlier format to this one; within the transaction that sets the format."""
     held = {row[1] for row in connection.execute("PRAGMA table_info(records)")}
@@ -342,14 +370,15 @@ def _plain(value: Any) -> Any:
 
 
 def _from_row(row: tuple[Any, ...]) -> Record:
-    record = Record._make(row)
-    documents = record.retrieved
-    if documents is not None:
-        documents = tuple(Document(**item) for item in json.loads(row[_RETRIEVED]))
-    return record._replace(abstained=bool(record.abstained), retrieved=documents, settings=record.settings or "")
+    values = list(row)
+    if values[_RETRIEVED] is not None:
+        values[_RETRIEVED] = tuple(Document(**item) for item in json.loads(values[_RETRIEVED]))
+    values[_ABSTAINED] = bool(values[_ABSTAINED])
+    values[_SETTINGS] = values[_SETTINGS] or ""
+    return Record._make(values)
 
 
-_RETRIEVED: Final = _COLUMNS.index("retrieved")
+_ABSTAINED, _RETRIEVED, _SETTINGS = map(_COLUMNS.index, ("abstained", "retrieved", "settings"))
 
 
 def record_to_dict(record: Record) -> dict[str, Any]:

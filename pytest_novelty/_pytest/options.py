@@ -90,7 +90,17 @@ OPTIONS: Final = (
         "The judge that the other judges are compared with, beside the variants with the reference. Default: each with each.",
         "JUDGE",
     ),
-    Option("--novelty-report", "Write the report to this file; the suffix chooses the format (.json).", "PATH", "list"),
+    Option(
+        "--novelty-report",
+        "Write the report to this file; the suffix chooses the format (.json or .md).",
+        "PATH",
+        "list",
+    ),
+    Option(
+        "--novelty-baseline",
+        "Compare with this report of an earlier run: what changed, and whether by more than chance.",
+        "REPORT.json",
+    ),
     Option(
         "--novelty-dry-run",
         "Show what would be asked, what is stored and what it would cost; ask nothing.",
@@ -193,6 +203,7 @@ def read_settings(config: pytest.Config, extra_gates: Sequence[str] = ()) -> Set
     store, _, _ = given.get("--novelty-store")
     reports, reports_name, reports_from_ini = given.get("--novelty-report")
     report_base = config.rootpath if reports_from_ini else base
+    baseline, _, baseline_from_ini = given.get("--novelty-baseline")
     return Settings(
         judges=texts("--novelty-judge"),
         base=base,
@@ -217,6 +228,7 @@ def read_settings(config: pytest.Config, extra_gates: Sequence[str] = ()) -> Set
         missing=choice("--novelty-missing", "fail", "warn") or "fail",
         refresh=flag("--novelty-refresh"),
         seed=count("--novelty-seed", 0, 2**32 - 1) or 0,
+        baseline=None if baseline is None else (config.rootpath if baseline_from_ini else base) / baseline,
     )
 
 

@@ -71,5 +71,11 @@ def write_summary(session: NoveltySession, reporter: Any) -> None:
     reporter.write_sep("=", "novelty")
     width = min(max(reporter._tw.fullwidth, 60), 140)
     reporter.write_line(render(report, width=width, colour=reporter.hasmarkup))
+    if report.against is not None:
+        from pytest_novelty.reports.between_runs import comparison_blocks
+        from pytest_novelty.reports.blocks import render_blocks
+
+        reporter.write_sep("-", f"changed since {clean(report.against.old, 60)}")
+        reporter.write_line(render_blocks(comparison_blocks(report.against), width=width, colour=reporter.hasmarkup))
     for line in session.written:
         reporter.write_line(f"novelty: {line}")

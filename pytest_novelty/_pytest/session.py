@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 import pytest
 
+from pytest_novelty._pytest.against import Against
 from pytest_novelty._pytest.attached import ATTRIBUTE, UNRECORDED, WIRE
 from pytest_novelty._pytest.cases import letter_of, plain
 from pytest_novelty._pytest.collecting import Collecting, not_collecting
@@ -94,6 +95,7 @@ class NoveltySession:
         self._ahead: Sequence[Case] = ()
         self._sliced_ahead = False
         self._looking = Looking(self.results)
+        self._against = Against()
         self._known_references: set[str] = set()
 
     # --- start ----------------------------------------------------------------------------------------------
@@ -133,6 +135,7 @@ class NoveltySession:
         self._of_options = list(self.plan.suites)
         refuse_workers(settings, config)
         if not self.is_worker and not settings.dry_run:
+            self._against.open(self.plan)
             open_store(settings.store, offline=settings.offline, check=True).close()
 
     def _read_arguments(self) -> tuple[bool, bool]:
@@ -351,17 +354,18 @@ class NoveltySession:
             if self.unpaid:
                 unenforced = unenforced or "the budget is reached"
             self.report = make_report(self.plan, results, unenforced=unenforced, notes=self.notes)
+            self.written += self._against.add_to(self.report)
         return self.report
 
     def write_reports(self) -> bool:
         """Write the report files, and keep in ``written`` what is to be said of them. False if one could not be written."""
-        from pytest_novelty.reports.as_dict import write_json
+        from pytest_novelty.reports.files import write_report
 
-        complete = True
+        complete = not self.written
         for path in self.plan.settings.reports if self.report is not None else ():
             assert self.report is not None
             try:
-                write_json(self.report, path)
+                write_report(self.report, path)
                 self.written.append(f"report written: {path}")
             except NoveltyError as error:
                 self.written.append(f"ERROR: {error}")

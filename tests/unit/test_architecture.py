@@ -48,9 +48,9 @@ LAYERS = [
         "claiming",
         "comparing",
     ],
-    ["reports", "results", "dryrun"],
+    ["reports", "results", "dryrun", "keeping", "between_runs"],
     ["stopping"],
-    ["evaluation", "cli"],
+    ["evaluation", "cli", "cli_store", "cli_compare"],
     ["hookspecs", "_pytest", "conformance", "plugin"],
 ]
 """From the bottom. A module may import its own layer and those before it. The last layer is the pytest shell."""
