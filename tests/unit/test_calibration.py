@@ -133,7 +133,10 @@ def test_shares_by_enumeration() -> None:
 # --- tests --------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("name", "n", "most", "once"), [cell for cell in TABLE.test_cells() if cell[1] == 40], ids=str)
+@pytest.mark.parametrize(
+    ("name", "n", "most", "once"),
+    [pytest.param(*cell, id=str(cell[0])) for cell in TABLE.test_cells() if cell[1] == 40],
+)
 def test_a_test_where_nothing_differs(name: str, n: int, most: int, once: Any) -> None:
     """At most 5 % of data sets have p <= .05."""
     rng = np.random.default_rng([1, *name.encode()])
