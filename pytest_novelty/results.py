@@ -13,6 +13,7 @@ from pytest_novelty.claiming import Claim, find_claims
 from pytest_novelty.comparing import compare_judges
 from pytest_novelty.deciding import GateResult
 from pytest_novelty.derivation import derive_results, not_taken, same_calls
+from pytest_novelty.drifting import Drift
 from pytest_novelty.enforcing import decide_gates, price_of
 from pytest_novelty.errors import SettingsError, UnknownNameError
 from pytest_novelty.findings import (
@@ -72,6 +73,8 @@ class Report:
     notes: list[str] = field(default_factory=list)
     variants: list[VariantResult] = field(default_factory=list)
     claims: list[Claim] = field(default_factory=list)
+    drifts: list[Drift] = field(default_factory=list)
+    """Comparisons with recorded verdicts."""
 
     def metric(
         self,

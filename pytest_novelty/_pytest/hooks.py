@@ -176,7 +176,9 @@ class ActiveHooks:
                 self.session.conclude(unenforced)
                 self.session.write_reports()
             return
-        self.session.conclude(unenforced or ("deselected" if self._deselected else ""))
+        report = self.session.conclude(unenforced or ("deselected" if self._deselected else ""))
+        if not self.session.goldens.conclude(report, write=not self._interrupted):
+            self._incomplete = True
         if not self.session.write_reports():
             self._incomplete = True  # a report that CI waits for is missing
         if self.session.nothing_was_read:

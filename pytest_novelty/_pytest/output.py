@@ -64,5 +64,5 @@ def write_summary(session: NoveltySession, reporter: Any) -> None:
     reporter.write_sep("=", "novelty")
     width = min(max(reporter._tw.fullwidth, 60), 140)
     reporter.write_line(render(report, width=width, colour=reporter.hasmarkup))
-    for line in session.written:
+    for line in (*session.goldens.written, *session.written):
         reporter.write_line(f"novelty: {line}")

@@ -17,6 +17,7 @@ import pytest
 from pytest_novelty._pytest.attached import ATTRIBUTE, WIRE
 from pytest_novelty._pytest.cases import letter_of, plain
 from pytest_novelty._pytest.collecting import Collecting, not_collecting
+from pytest_novelty._pytest.goldens import Goldens
 from pytest_novelty._pytest.ids import VIRTUAL, case_ids, gate_id, slug, virtual_part
 from pytest_novelty._pytest.looking import Looking, refuse_workers
 from pytest_novelty._pytest.missing import what_is_missing
@@ -94,6 +95,7 @@ class NoveltySession:
         self._ahead: Sequence[Case] = ()
         self._sliced_ahead = False
         self._looking = Looking(self.results)
+        self.goldens = Goldens(config)
         self._known_references: set[str] = set()
 
     # --- start ----------------------------------------------------------------------------------------------
@@ -134,6 +136,7 @@ class NoveltySession:
         refuse_workers(settings, config)
         if not self.is_worker and not settings.dry_run:
             open_store(settings.store, offline=settings.offline, check=True).close()
+            self.goldens.start(self.plan)
 
     def _read_arguments(self) -> tuple[bool, bool]:
         """(paths beside the virtual file were given, the virtual file was named)."""
@@ -323,7 +326,7 @@ class NoveltySession:
         return sum(
             len(planned.gates) * len({judge.name for judge, _ in self.plan.pairs(planned)})
             for planned in self.plan.suites.values()
-        )
+        ) + self.goldens.count(self.plan)
 
     @property
     def nothing_was_read(self) -> bool:

@@ -21,6 +21,7 @@ class Replay:
 
     uses_prompt = False
     cost_usd_per_call = 0.0
+    deterministic = True
     may_tie = True
     may_abstain = True
 

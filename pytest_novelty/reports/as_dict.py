@@ -9,6 +9,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pytest_novelty.drifting import drift_to_dict
 from pytest_novelty.errors import SettingsError
 from pytest_novelty.looks import SampleRange
 from pytest_novelty.metrics.view import Estimate
@@ -134,6 +135,7 @@ def report_to_dict(report: Report) -> dict[str, Any]:
             }
             for result in report.outcomes
         ],
+        "drift": [drift_to_dict(item) for item in report.drifts],
         "calls": asdict(report.calls),
         "baselines": dict(report.baselines),
         "findings": list(report.findings),

@@ -47,6 +47,7 @@ LAYERS = [
         "claiming",
         "comparing",
     ],
+    ["golden", "drifting"],
     ["reports", "results", "dryrun"],
     ["stopping"],
     ["evaluation", "cli"],

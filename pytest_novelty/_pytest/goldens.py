@@ -1,0 +1,184 @@
+"""Golden files of a run under pytest: read before anything is asked, compared or written when all is known, by the controller."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import pytest
+
+from pytest_novelty._pytest.ids import slug
+from pytest_novelty.errors import GoldenError, NoveltyError, SettingsError
+from pytest_novelty.golden import Golden, make_golden, merge, read_text, write_text
+
+if TYPE_CHECKING:
+    from syrupy.data import SnapshotCollection
+
+    from pytest_novelty.drifting import Drift
+    from pytest_novelty.judges.base import Judge
+    from pytest_novelty.plan import Plan, SuitePlan
+    from pytest_novelty.results import Report
+
+FOLDER: Final = "golden"
+_EXTENSION: Final = "txt"
+_INSTALL: Final = "Install the extra: pip install 'pytest-novelty[golden]'"
+
+
+class Goldens:
+    """What the rootdir's ``golden`` folder holds of this run's judges and suites. Does nothing on workers."""
+
+    def __init__(self, config: pytest.Config) -> None:
+        self.updates = bool(config.getoption("update_snapshots", False))
+        self._folder = config.rootpath / FOLDER
+        self._machinery: Any = None
+        self._held: dict[Path, Golden | None] = {}
+        self.written: list[str] = []
+        """What was said of the files."""
+
+    def start(self, plan: Plan) -> None:
+        """Read the files of what is planned, so that one that cannot be read costs no call. Raises NoveltyError."""
+        if self.updates and {"site-packages", "dist-packages"} & set(self._folder.parts):
+            raise SettingsError(
+                f"golden verdicts would be written into an installation, {self._folder}",
+                hint="Run in a folder of your own, or give one with --rootdir",
+            )
+        for planned, judge in _pairs(plan):
+            self._read(self._path(planned.suite.name, judge.name))
+
+    def count(self, plan: Plan) -> int:
+        """Comparisons that will be reported, as far as is known now."""
+        return sum(self._path(planned.suite.name, judge.name).is_file() for planned, judge in _pairs(plan))
+
+    def conclude(self, report: Report, *, write: bool) -> bool:
+        """Compare with what is recorded and, if that is asked for and ``write``, record. False if a file could not be used."""
+        from pytest_novelty.drifting import compare_all  # numpy: workers never need it
+
+        found: list[Drift] = []
+        complete = True
+        for planned, judge in _pairs(report.plan):
+            try:
+                found += self._conclude(report, planned, judge, write)
+            except NoveltyError as error:
+                self.written.append(f"ERROR: {error}")
+                complete = False
+        report.drifts += compare_all(found)
+        return complete
+
+    def _conclude(self, report: Report, planned: SuitePlan, judge: Judge, write: bool) -> list[Drift]:
+        from pytest_novelty.drifting import compare
+
+        path = self._path(planned.suite.name, judge.name)
+        old, new = self._read(path), make_golden(report.plan, planned, judge, report.outcomes)
+        if not new.entries:
+            return []
+        if self.updates:
+            if write:
+                self._write(path, merge(old, new, planned.suite), old)
+            else:
+                self.written.append(f"golden verdicts not written: the run was interrupted ({FOLDER}/{path.name})")
+        if old is None:
+            return []
+        usages = [r.usage for r in report.outcomes if (r.judge, r.suite) == (judge.name, planned.suite.name)]
+        reused = sum(usage.reused for usage in usages)
+        asked = sum(usage.made for usage in usages)
+        return [compare(report.plan, planned, judge, old, new, f"{FOLDER}/{path.name}", (reused, reused + asked))]
+
+    def _path(self, suite: str, judge: str) -> Path:
+        return self._folder / f"{slug(suite)}.{slug(judge)}.{_EXTENSION}"
+
+    def _read(self, path: Path) -> Golden | None:
+        if path not in self._held:
+            text = None
+            if path.is_file():
+                try:
+                    text = self._files().read_snapshot_data_from_location(
+                        snapshot_location=str(path), snapshot_name=path.stem, session_id=""
+                    )
+                except (OSError, UnicodeDecodeError) as error:
+                    raise GoldenError(f"cannot be read: {error}", path=path) from None
+            self._held[path] = None if text is None else read_text(text, path)
+        return self._held[path]
+
+    def _write(self, path: Path, golden: Golden, old: Golden | None) -> None:
+        from syrupy.data import Snapshot, SnapshotCollection
+
+        files, text = self._files(), write_text(golden)
+        if old is not None and files.matches(serialized_data=files.serialize(text), snapshot_data=write_text(old)):
+            self.written.append(f"golden verdicts unchanged: {FOLDER}/{path.name}")
+            return
+        collection = SnapshotCollection(location=str(path))
+        collection.add(Snapshot(name=path.stem, data=files.serialize(text)))
+        try:
+            files.write_snapshot_collection(snapshot_collection=collection)
+        except OSError as error:
+            raise GoldenError(f"cannot be written: {error.strerror}", path=path) from None
+        self.written.append(f"golden verdicts written: {FOLDER}/{path.name} ({_what_changed(old, golden)})")
+
+    def _files(self) -> Any:
+        if self._machinery is None:
+            self._machinery = _make_machinery()
+        return self._machinery
+
+
+def _pairs(plan: Plan) -> Iterator[tuple[SuitePlan, Judge]]:
+    """Every suite with every judge that judges its reference."""
+    for planned in plan.suites.values():
+        yield from ((planned, judge) for judge in plan.judges if judge.judges(planned.suite.protocol))
+
+
+def _what_changed(old: Golden | None, new: Golden) -> str:
+    before, after = {} if old is None else old.entries, new.entries
+    counts = {
+        "added": len(set(after) - set(before)),
+        "changed": sum(after[name] != before[name] for name in set(after) & set(before)),
+        "removed": len(set(before) - set(after)),
+    }
+    return ", ".join(f"{count} {word}" for word, count in counts.items() if count) or "head only"
+
+
+def _make_machinery() -> Any:
+    """The snapshot extension, one text file a snapshot. Raises SettingsError where syrupy is not installed."""
+    try:
+        from syrupy.extensions.single_file import SingleFileSnapshotExtension, WriteMode
+    except ImportError:
+        raise SettingsError(
+            f"the folder {FOLDER} has golden verdicts of this run, and syrupy, which reads them, is not installed",
+            hint=_INSTALL,
+        ) from None
+
+    class GoldenFiles(SingleFileSnapshotExtension):
+        """Used alone, on the controller: the snapshot fixture would want a file and a warning a case."""
+
+        file_extension = _EXTENSION
+        _write_mode = WriteMode.TEXT
+
+        @classmethod
+        def write_snapshot_collection(
+            cls, *, snapshot_collection: SnapshotCollection, name_order: dict[str, int] | None = None
+        ) -> None:
+            """In one step, on the disk before it takes the old file's place: a killed run leaves the old one or the new one."""
+            path = Path(snapshot_collection.location)
+            for snapshot in snapshot_collection:
+                _replace(path, str(snapshot.data))
+
+    return GoldenFiles()
+
+
+def _replace(path: Path, text: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    try:
+        with open(handle, "w", encoding="utf-8", newline="\n") as file:  # noqa: PTH123 - the handle is open already
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        umask = os.umask(0)
+        os.umask(umask)
+        Path(name).chmod(0o666 & ~umask)
+        Path(name).replace(path)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise
