@@ -22,8 +22,8 @@ from pytest_novelty.metrics.view import Estimate, View
 from pytest_novelty.model import Json
 from pytest_novelty.plan import Plan, SuitePlan
 
-ALPHA: Final = 0.01
-"""Of the alarm, over all comparisons of a run. A nightly test at .05 would cry wolf every third week."""
+ALPHA: Final = 0.02
+"""Of the alarm, over all comparisons of a run. A nightly test at .05 might cry wolf every third week."""
 
 SAME: Final = "the same"
 WITHIN: Final = "different, within its noise"
@@ -88,10 +88,13 @@ class Drift:
     size: str = ""
 
 
-def compare_all(drifts: Sequence[Drift]) -> list[Drift]:
-    """Decide comparisons that :func:`compare` made, together."""
+def compare_all(drifts: Sequence[Drift], *, accept: bool = False) -> list[Drift]:
+    """Decide comparisons that :func:`compare` made, together. ``accept``: this run records what differs, so nothing fails."""
     adjusted = holm([item.p for item in drifts])
-    return [_decide(replace(item, p_holm=p)) for item, p in zip(drifts, adjusted, strict=True)]
+    decided = [_decide(replace(item, p_holm=p)) for item, p in zip(drifts, adjusted, strict=True)]
+    if not accept:
+        return decided
+    return [replace(item, decision=PASS, sentence=f"{item.sentence}; recorded by this run") for item in decided]
 
 
 def compare(
@@ -132,6 +135,15 @@ def compare(
     )
     drift = replace(drift, differing=differing, verdict=WITHIN if differing else SAME)
     return _measured(drift, plan, planned, judge, old, new, common)
+
+
+def not_recorded(judge: str, suite: str, against: str, other: str) -> Drift:
+    """No verdicts of this judge are recorded, and those of another are, of which it may be a new name."""
+    sentence = (
+        f"no verdicts of {judge} are recorded, those of {other} are: if it is the same judge, rename the file; "
+        "if it is another, record it with --snapshot-update"
+    )
+    return Drift(judge, suite, against, NOTHING, NOT_ENFORCED, sentence)
 
 
 def _comparable(planned: SuitePlan, old: Golden, new: Golden) -> tuple[list[str], tuple[str, ...]]:
@@ -258,7 +270,7 @@ def _decide(drift: Drift) -> Drift:
     else:
         decision = {UNTOLD: INCONCLUSIVE, NOTHING: NOT_ENFORCED}.get(verdict, PASS)
     drift = replace(drift, verdict=verdict, decision=decision)
-    return replace(drift, sentence=_sentence(drift))
+    return drift if drift.sentence else replace(drift, sentence=_sentence(drift))
 
 
 def _sentence(drift: Drift) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -13,6 +13,7 @@ import pytest
 from pytest_novelty._pytest.ids import slug
 from pytest_novelty.errors import GoldenError, NoveltyError, SettingsError
 from pytest_novelty.golden import Golden, make_golden, merge, read_text, write_text
+from pytest_novelty.masking import make_mask
 
 if TYPE_CHECKING:
     from syrupy.data import SnapshotCollection
@@ -50,7 +51,10 @@ class Goldens:
 
     def count(self, plan: Plan) -> int:
         """Comparisons that will be reported, as far as is known now."""
-        return sum(self._path(planned.suite.name, judge.name).is_file() for planned, judge in _pairs(plan))
+        return sum(
+            self._path(planned.suite.name, judge.name).is_file() or bool(self._stand_in(plan, planned, judge))
+            for planned, judge in _pairs(plan)
+        )
 
     def conclude(self, report: Report, *, write: bool) -> bool:
         """Compare with what is recorded and, if that is asked for and ``write``, record. False if a file could not be used."""
@@ -64,11 +68,11 @@ class Goldens:
             except NoveltyError as error:
                 self.written.append(f"ERROR: {error}")
                 complete = False
-        report.drifts += compare_all(found)
+        report.drifts += compare_all(found, accept=self.updates and write)
         return complete
 
     def _conclude(self, report: Report, planned: SuitePlan, judge: Judge, write: bool) -> list[Drift]:
-        from pytest_novelty.drifting import compare
+        from pytest_novelty.drifting import compare, not_recorded
 
         path = self._path(planned.suite.name, judge.name)
         old, new = self._read(path), make_golden(report.plan, planned, judge, report.outcomes)
@@ -76,11 +80,12 @@ class Goldens:
             return []
         if self.updates:
             if write:
-                self._write(path, merge(old, new, planned.suite), old)
+                self._write(path, merge(old, new, planned.suite), old, make_mask(secrets=judge.secrets))
             else:
                 self.written.append(f"golden verdicts not written: the run was interrupted ({FOLDER}/{path.name})")
         if old is None:
-            return []
+            other = None if self.updates else self._stand_in(report.plan, planned, judge)
+            return [] if other is None else [not_recorded(judge.name, planned.suite.name, *other)]
         usages = [r.usage for r in report.outcomes if (r.judge, r.suite) == (judge.name, planned.suite.name)]
         reused = sum(usage.reused for usage in usages)
         asked = sum(usage.made for usage in usages)
@@ -88,6 +93,20 @@ class Goldens:
 
     def _path(self, suite: str, judge: str) -> Path:
         return self._folder / f"{slug(suite)}.{slug(judge)}.{_EXTENSION}"
+
+    def _stand_in(self, plan: Plan, planned: SuitePlan, judge: Judge) -> tuple[str, str] | None:
+        """(file, judge): verdicts of another model on the suite, which may be this one under its former name."""
+        if judge.asked is None:
+            return None
+        own = {self._path(planned.suite.name, each.name) for each in plan.judges}
+        for path in sorted(self._folder.glob(f"{slug(planned.suite.name)}.*.{_EXTENSION}")):
+            try:
+                held = None if path in own else self._read(path)
+            except NoveltyError:  # not a file of this run
+                continue
+            if held is not None and held.suite == planned.suite.name and held.is_of_model:
+                return f"{FOLDER}/{path.name}", held.judge
+        return None
 
     def _read(self, path: Path) -> Golden | None:
         if path not in self._held:
@@ -102,10 +121,10 @@ class Goldens:
             self._held[path] = None if text is None else read_text(text, path)
         return self._held[path]
 
-    def _write(self, path: Path, golden: Golden, old: Golden | None) -> None:
+    def _write(self, path: Path, golden: Golden, old: Golden | None, mask: Callable[[str], str]) -> None:
         from syrupy.data import Snapshot, SnapshotCollection
 
-        files, text = self._files(), write_text(golden)
+        files, text = self._files(), mask(write_text(golden))
         if old is not None and files.matches(serialized_data=files.serialize(text), snapshot_data=write_text(old)):
             self.written.append(f"golden verdicts unchanged: {FOLDER}/{path.name}")
             return
