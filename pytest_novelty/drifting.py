@@ -87,6 +87,11 @@ class Drift:
     votes: int = 0
     size: str = ""
 
+    @property
+    def is_golden(self) -> bool:
+        """Compared with a committed file; else a probe with the store."""
+        return self.against.startswith("golden/")
+
 
 def compare_all(drifts: Sequence[Drift], *, accept: bool = False) -> list[Drift]:
     """Decide comparisons that :func:`compare` made, together. ``accept``: this run records what differs, so nothing fails."""
@@ -297,7 +302,7 @@ def _sentence(drift: Drift) -> str:
 
 def _asides(drift: Drift) -> list[str]:
     found = []
-    if drift.unrecorded:
+    if drift.unrecorded and drift.is_golden:
         found.append(f"{len(drift.unrecorded)} more have no recorded verdict yet")
     if drift.votes and drift.reused == drift.votes:
         found.append("nothing was asked: all verdicts come from the store")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import platform
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -22,6 +23,7 @@ from pytest_novelty.findings import (
     find_looked_up,
     find_no_reference,
     find_of_calls,
+    find_old,
     find_shared_ideas,
     find_unanswered,
 )
@@ -166,6 +168,7 @@ def make_report(
         *find_degenerate(views),
         *find_looked_up(views),
         *find_of_calls(judged),
+        *find_old(judged, plan.settings.max_age_days, dt.datetime.now(dt.UTC)),
         *find_few_clusters(views),
         *find_shared_ideas(views),
         *find_no_reference(plan, views),

@@ -18,10 +18,6 @@ _Outcome = Literal["passed", "failed", "skipped"]
 _PHASES: Final[tuple[_When, ...]] = ("setup", "call", "teardown")
 
 
-GOLDEN: Final = "golden"
-"""What stands in the place of a gate's name where a judge is compared with recorded verdicts."""
-
-
 def message_of(result: GateResult | Drift) -> str:
     if isinstance(result, GateResult):
         return result.message
@@ -36,7 +32,9 @@ def emit_gates(session: NoveltySession) -> None:
     hook = session.config.hook
     policy = session.plan.settings.inconclusive
     decided: list[tuple[str, GateResult | Drift]] = list(zip(session.gate_ids(report), report.gates, strict=True))
-    decided += [(gate_id(drift.suite, drift.judge, GOLDEN), drift) for drift in report.drifts]
+    decided += [
+        (gate_id(drift.suite, drift.judge, "golden" if drift.is_golden else "probe"), drift) for drift in report.drifts
+    ]
     for nodeid, result in decided:
         path, _, name = nodeid.partition("::")
         location = (path, None, name)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import tempfile
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -52,26 +53,29 @@ class Goldens:
     def count(self, plan: Plan) -> int:
         """Comparisons that will be reported, as far as is known now."""
         return sum(
-            self._path(planned.suite.name, judge.name).is_file() or bool(self._stand_in(plan, planned, judge))
+            self._path(planned.suite.name, judge.name).is_file()
+            or bool(plan.settings.probe or self._stand_in(plan, planned, judge))
             for planned, judge in _pairs(plan)
         )
 
-    def conclude(self, report: Report, *, write: bool) -> bool:
-        """Compare with what is recorded and, if that is asked for and ``write``, record. False if a file could not be used."""
+    def conclude(self, report: Report, generation: str, *, write: bool) -> bool:
+        """Compare with what is recorded (for a probe's ``generation``, if no file is, with the store) and, if that is asked for
+        and ``write``, record. False if a file could not be used.
+        """
         from pytest_novelty.drifting import compare_all  # numpy: workers never need it
 
         found: list[Drift] = []
         complete = True
         for planned, judge in _pairs(report.plan):
             try:
-                found += self._conclude(report, planned, judge, write)
+                found += self._conclude(report, planned, judge, generation, write)
             except NoveltyError as error:
                 self.written.append(f"ERROR: {error}")
                 complete = False
         report.drifts += compare_all(found, accept=self.updates and write)
         return complete
 
-    def _conclude(self, report: Report, planned: SuitePlan, judge: Judge, write: bool) -> list[Drift]:
+    def _conclude(self, report: Report, planned: SuitePlan, judge: Judge, generation: str, write: bool) -> list[Drift]:
         from pytest_novelty.drifting import compare, not_recorded
 
         path = self._path(planned.suite.name, judge.name)
@@ -83,6 +87,8 @@ class Goldens:
                 self._write(path, merge(old, new, planned.suite), old, make_mask(secrets=judge.secrets))
             else:
                 self.written.append(f"golden verdicts not written: the run was interrupted ({FOLDER}/{path.name})")
+        if old is None and generation:
+            return list(_probed(report, planned, judge, new, generation))
         if old is None:
             other = None if self.updates else self._stand_in(report.plan, planned, judge)
             return [] if other is None else [not_recorded(judge.name, planned.suite.name, *other)]
@@ -140,6 +146,28 @@ class Goldens:
         if self._machinery is None:
             self._machinery = _make_machinery()
         return self._machinery
+
+
+def _probed(report: Report, planned: SuitePlan, judge: Judge, new: Golden, generation: str) -> Iterator[Drift]:
+    """The comparison of a probe with what the store had; what it asked for the first time is noted."""
+    from pytest_novelty.cassette import open_store
+    from pytest_novelty.drifting import compare
+    from pytest_novelty.probing import stored_verdicts
+
+    store = open_store(report.plan.settings.store, offline=False)
+    try:
+        stored = stored_verdicts(report.plan, planned, judge, store, generation)
+    finally:
+        store.close()
+    if stored.new:
+        report.notes.append(
+            f"{stored.new} of {len(new.entries)} instances of {planned.suite.name} had no stored verdicts of {judge.name}: "
+            "this probe's are the first, with which the next is compared"
+        )
+    if stored.golden.entries:
+        known = {name: entry for name, entry in new.entries.items() if name in stored.golden.entries}
+        dates = " to ".join(dict.fromkeys((stored.first[:10], stored.last[:10])))
+        yield compare(report.plan, planned, judge, stored.golden, replace(new, entries=known), f"the store ({dates})")
 
 
 def _pairs(plan: Plan) -> Iterator[tuple[SuitePlan, Judge]]:

@@ -46,6 +46,8 @@ def report_to_dict(report: Report) -> dict[str, Any]:
                 "offline": settings.offline,
                 "refresh": settings.refresh,
                 "missing": settings.missing,
+                "probe": settings.probe,
+                "max_age_days": settings.max_age_days,
                 "concurrency": settings.concurrency,
                 "variants": list(settings.variants),
                 "gates": list(settings.gates),

@@ -33,7 +33,7 @@ def drift_lines(report: Report, colour: bool) -> Iterator[Any]:
             yield table
             if len(listed) > _LISTED:
                 yield styled(f"  ... and {plural(len(listed) - _LISTED, 'verdict')} more", "dim")
-        if drift.against.startswith("golden/") and (drift.decision in (FAIL, INCONCLUSIVE) or _is_stale(drift)):
+        if drift.is_golden and (drift.decision in (FAIL, INCONCLUSIVE) or _is_stale(drift)):
             yield styled("  what is right now is recorded with --snapshot-update, and reviewed as any change", "dim")
 
 
