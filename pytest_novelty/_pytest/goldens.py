@@ -50,6 +50,13 @@ class Goldens:
         for planned, judge in _pairs(plan):
             self._read(self._path(planned.suite.name, judge.name))
 
+    def announce(self, plan: Plan) -> list[str]:
+        """Lines for the header."""
+        held = [self._path(planned.suite.name, judge.name) for planned, judge in _pairs(plan)]
+        read = [(path, golden) for path in held if (golden := self._held.get(path)) is not None]
+        what = "recorded anew" if self.updates else "compared with"
+        return [f"novelty golden: {what} {FOLDER}/{path.name}, {len(golden.entries)} verdicts" for path, golden in read]
+
     def count(self, plan: Plan) -> int:
         """Comparisons that will be reported, as far as is known now."""
         return sum(
@@ -76,22 +83,22 @@ class Goldens:
         return complete
 
     def _conclude(self, report: Report, planned: SuitePlan, judge: Judge, generation: str, write: bool) -> list[Drift]:
-        from pytest_novelty.drifting import compare, not_recorded
+        from pytest_novelty.drifting import compare, not_recorded  # numpy: workers never need it
 
         path = self._path(planned.suite.name, judge.name)
-        old, new = self._read(path), make_golden(report.plan, planned, judge, report.outcomes)
+        old = self._read(path)
+        if old is None and not self.updates and not generation:
+            other = self._stand_in(report.plan, planned, judge)
+            return [] if other is None else [not_recorded(judge.name, planned.suite.name, *other)]
+        new = make_golden(report.plan, planned, judge, report.outcomes)
         if not new.entries:
             return []
-        if self.updates:
-            if write:
-                self._write(path, merge(old, new, planned.suite), old, make_mask(secrets=judge.secrets))
-            else:
-                self.written.append(f"golden verdicts not written: the run was interrupted ({FOLDER}/{path.name})")
-        if old is None and generation:
-            return list(_probed(report, planned, judge, new, generation))
+        if self.updates and write:
+            self._write(path, merge(old, new, planned.suite), old, make_mask(secrets=judge.secrets))
+        elif self.updates:
+            self.written.append(f"golden verdicts not written: the run was interrupted ({FOLDER}/{path.name})")
         if old is None:
-            other = None if self.updates else self._stand_in(report.plan, planned, judge)
-            return [] if other is None else [not_recorded(judge.name, planned.suite.name, *other)]
+            return list(_probed(report, planned, judge, new, generation)) if generation else []
         usages = [r.usage for r in report.outcomes if (r.judge, r.suite) == (judge.name, planned.suite.name)]
         reused = sum(usage.reused for usage in usages)
         asked = sum(usage.made for usage in usages)

@@ -15,6 +15,7 @@ def header_lines(session: NoveltySession) -> list[str]:
     from pytest_novelty.reports.announcement import announce
 
     lines = announce(session.plan, *_stored_counts(session))
+    lines += session.goldens.announce(session.plan)
     dist = session.config.getoption("dist", "no")
     if dist not in ("no", "load") or (dist == "load" and not session.only_suites):
         lines.append("novelty: workers look ahead by one case only (they do so further with --dist load and no paths)")

@@ -67,6 +67,7 @@ def test_record_then_compare(lab: Lab, dist: str) -> None:
     assert len(rows(file_of(lab))) == len(rows(file_of(lab, "other"))) == 8
     again = lab.judge("judge other", dist="" if dist else "-n2")
     assert again.ret == 0, again.said
+    assert "novelty golden: compared with golden/small.judge.txt, 8 verdicts" in again.plain
     assert {item["verdict"] for item in again.report["drift"]} == {"the same"}
     assert again.counts() == {"passed": 18}  # 16 cases, and a comparison a judge
     assert max(again.progress(), default=100) == 100
