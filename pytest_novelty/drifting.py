@@ -12,7 +12,7 @@ from typing import Final
 
 from pytest_novelty.attribution import points_with_interval, signed_with_interval
 from pytest_novelty.deciding import FAIL, INCONCLUSIVE, NOT_ENFORCED, PASS
-from pytest_novelty.golden import RENDERED_BY, Entry, Golden, Head, fits, result_from
+from pytest_novelty.golden import ALWAYS, RENDERED_BY, Entry, Golden, Head, fits, result_from
 from pytest_novelty.judges.base import Judge
 from pytest_novelty.metrics.catalogue import get_metric
 from pytest_novelty.metrics.causes import find_causes
@@ -157,9 +157,8 @@ def _comparable(planned: SuitePlan, old: Golden, new: Golden) -> tuple[list[str]
     reworded: list[str] = []
     for name in sorted(set(old.entries) & set(new.entries)):
         before, after = old.entries[name], new.entries[name]
-        shown_alike = (
-            any(before.head.get(key) != after.head.get(key) for key in RENDERED_BY) or before.shown == after.shown
-        )
+        otherwise = any(before.head.get(key) != after.head.get(key) for key in RENDERED_BY if key in before.head)
+        shown_alike = otherwise or before.shown == after.shown
         kept = shown_alike and fits(before, planned.suite, planned.by_id[name])
         (common if kept else reworded).append(name)
     return common, tuple(reworded)
@@ -231,7 +230,7 @@ def _changes_of(before: Head, after: Head, judge: Judge) -> list[tuple[str, str]
     add(PROMPT, "prompt", "the prompt changed")
     add(MODEL, "model", "another model is asked")
     told = {"judge", "version", "prompt", "model", "served", "index"}
-    names = [name for name in (*before, *after) if name not in told]
+    names = [name for name in (*before, *after) if name not in told and (name in before or name not in ALWAYS)]
     settings = [name for name in dict.fromkeys(names) if before.get(name) != after.get(name)]
     if settings:
         listed = ", ".join(f"{name} {_value(before.get(name))} -> {_value(after.get(name))}" for name in settings)

@@ -29,8 +29,11 @@ FORMAT: Final = "novelty-golden/1"
 Head = Mapping[str, Json]
 """Under what verdicts were recorded, flat: ``judge``, ``version``, ``prompt``, ``model``, ``served``, and what else was set."""
 
-RENDERED_BY: Final = ("format", "related work")
+RENDERED_BY: Final = ("format", "related work", "granularity")
 """What of a head decides which part of an instance is shown."""
+
+ALWAYS: Final = ("votes", "orders", "seed", *RENDERED_BY)
+"""What every head has. A head without one was written by a version that did not know it, and says nothing of it."""
 
 _COUNTS: Final = 5
 _HEAD: Final = re.compile(r"#(\d+) ([^:]+): (.*)\Z")
@@ -105,6 +108,7 @@ def head_of(plan: Plan, planned: SuitePlan, judge: Judge, served: Iterable[str])
         "seed": plan.settings.seed,
         "format": axes.format,
         "related work": axes.related_work,
+        "granularity": axes.granularity,
     }
     further: dict[str, Json] = {
         "effort": axes.effort,

@@ -187,7 +187,9 @@ def _what_changed(old: Golden | None, new: Golden) -> str:
     before, after = {} if old is None else old.entries, new.entries
     counts = {
         "added": len(set(after) - set(before)),
-        "changed": sum(after[name] != before[name] for name in set(after) & set(before)),
+        "changed": sum(
+            after[name]._replace(head={}) != before[name]._replace(head={}) for name in set(after) & set(before)
+        ),
         "removed": len(set(before) - set(after)),
     }
     return ", ".join(f"{count} {word}" for word, count in counts.items() if count) or "head only"

@@ -63,7 +63,13 @@ def render(report: Report, *, width: int = 100, colour: bool = False) -> str:
                 for printable in lines(report, planned, judge.name, width, colour):
                     console.print(printable)
     drift = drift_lines(report, colour)
-    for printable in (*comparison_lines(report, colour), *drift, *_verdicts(report), *_worst(report), *_closing(report)):
+    for printable in (
+        *comparison_lines(report, colour),
+        *drift,
+        *_verdicts(report),
+        *_worst(report),
+        *_closing(report),
+    ):
         console.print(printable)
     return stream.getvalue().rstrip("\n")
 

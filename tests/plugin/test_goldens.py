@@ -84,6 +84,8 @@ def test_record_then_compare(lab: Lab, dist: str) -> None:
     accepted = lab.judge("judge other", "small", *UPDATE, dist=dist)
     assert "golden/small.judge.txt (1 changed)" in accepted.plain
     assert "golden verdicts unchanged: golden/small.other.txt" in accepted.plain
+    edit(lab, "conftest.py", 'judge.version = other.version = "1"', 'judge.version = other.version = "2"')
+    assert "golden/small.judge.txt (head only)" in lab.judge("judge", "small", *UPDATE, dist=dist).plain
     assert lab.judge("judge other").ret == 0
 
 

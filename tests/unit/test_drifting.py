@@ -313,6 +313,29 @@ def test_a_model_is_told_by_its_name_and_settings(take: Callable[..., Taken], tm
     assert "parameters changed: asked temperature none -> 1.0" in hotter.sentence
 
 
+def test_a_head_of_an_earlier_version_says_nothing_of_what_it_did_not_know(take: Callable[..., Taken]) -> None:
+    plan, planned, judge, taken = take(STEADY)
+    entries = {
+        name: entry._replace(head={key: value for key, value in entry.head.items() if key != "granularity"})
+        for name, entry in taken.entries.items()
+    }
+    drift = drift_of((plan, planned, judge, replace(taken, entries=entries)), (plan, planned, judge, taken))
+    assert (drift.verdict, drift.changes, drift.n) == (SAME, (), 40)
+
+
+def test_what_is_rendered_otherwise_is_compared_all_the_same(take: Callable[..., Taken]) -> None:
+    def bare(suite: Suite) -> Suite:
+        reference = suite.variants["reference"]
+        return replace(
+            suite, variants={"reference": replace(reference, axes=replace(reference.axes, related_work=True))}
+        )
+
+    plan, planned, judge, taken = take(STEADY, suite=bare)
+    entries = {name: entry._replace(shown="0" * 8) for name, entry in taken.entries.items()}
+    drift = drift_of(take(STEADY), (plan, planned, judge, replace(taken, entries=entries)))
+    assert (kinds(drift), drift.n, drift.reworded) == ([PARAMETERS], 40, ())
+
+
 def test_models_that_served_before_are_no_news(take: Callable[..., Taken]) -> None:
     assert not drift_of(take(STEADY, models=["a", "b"]), take(STEADY, models=["a"])).changes
     assert not drift_of(take(STEADY), take(STEADY, models=["a"])).changes
