@@ -115,8 +115,8 @@ def compare(
     common, reworded = _comparable(planned, old, new)
     present = {instance.id for instance in planned.suite.instances}
     missing = tuple(sorted(set(new.entries) - set(old.entries)))
-    # Where the files are the ones of the recording, what it lacks was never recorded.
-    added, unrecorded = ((), missing) if old.digest == new.digest else (missing, ())
+    # What a recording of a part lacks was not there, or was left out.
+    added, unrecorded = (missing, ()) if old.is_whole and old.digest != new.digest else ((), missing)
     drift = Drift(
         judge.name, planned.suite.name, against, NOTHING, NOT_ENFORCED, "", n=len(common), exact=judge.traits.deterministic,
         added=added, reworded=reworded, removed=tuple(sorted(set(old.entries) - present)), unrecorded=unrecorded,

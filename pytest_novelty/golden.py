@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -37,6 +37,7 @@ ALWAYS: Final = ("votes", "orders", "seed", *RENDERED_BY)
 
 _COUNTS: Final = 5
 _HEAD: Final = re.compile(r"#(\d+) ([^:]+): (.*)\Z")
+_SUITE: Final = re.compile(r"# suite: (\S+) (.+) (\S+) of (\d+) instances\Z")
 _PLAIN: Final = re.compile(r"[A-Za-z0-9_.:/@+-](?:[ -~]*[!-~])?\Z")
 _TALLY: Final = re.compile(r"(?:(\w+) )?(\d+(?::\d+){1,4})\Z")
 
@@ -55,12 +56,18 @@ class Entry(NamedTuple):
 
 @dataclass(frozen=True)
 class Golden:
-    """The verdicts of one judge on one suite, by instance. ``digest``: of the suite's files."""
+    """The verdicts of one judge on one suite, by instance. ``digest``: of the suite's files; ``size``: the instances it had."""
 
     suite: str
     version: str
     digest: str
+    size: int
     entries: Mapping[str, Entry]
+
+    @property
+    def is_whole(self) -> bool:
+        """No instance of the suite was left out."""
+        return len(self.entries) >= self.size
 
     @property
     def judge(self) -> str:
@@ -89,7 +96,9 @@ def make_golden(plan: Plan, planned: SuitePlan, judge: Judge, results: Iterable[
         for name, result in sorted(kept.items())
         if not any(vote.status in (ERROR, TIMEOUT) for vote in result.outcome.votes)
     }
-    return Golden(planned.suite.name, planned.suite.version, planned.suite.digest, entries)
+    suite = planned.suite
+    version = " ".join(suite.version.split()) or "-"  # one line
+    return Golden(suite.name, version, suite.digest, len(suite.instances), entries)
 
 
 def head_of(plan: Plan, planned: SuitePlan, judge: Judge, served: Iterable[str]) -> Head:
@@ -168,7 +177,7 @@ def merge(old: Golden | None, new: Golden, suite: Suite) -> Golden:
     """
     if old is None or set(new.entries) == {instance.id for instance in suite.instances}:
         return new
-    return Golden(new.suite, new.version, new.digest, {**old.entries, **new.entries})
+    return replace(new, entries={**old.entries, **new.entries})
 
 
 def _labels(suite: Suite, instance: Instance) -> tuple[str, ...]:
@@ -192,7 +201,7 @@ def write_text(golden: Golden) -> str:
         rows.append("\t".join(row if number == 1 else [*row, f"#{number}"]))
     lines = [
         f"# {FORMAT}: written by --snapshot-update",
-        f"# suite: {golden.suite} {golden.version} {golden.digest}",
+        f"# suite: {golden.suite} {golden.version} {golden.digest} of {golden.size} instances",
     ]
     for number, head in enumerate(heads, 1):
         lines += [f"#{number} {key}: {canonical_json(value)}" for key, value in head.items()]
@@ -207,8 +216,8 @@ def read_text(text: str, path: Path) -> Golden:
     lines = text.splitlines()
     if not lines or not lines[0].startswith(f"# {FORMAT}:"):
         raise GoldenError(f"is no file of golden verdicts ({FORMAT})", path=path, line=1, hint=_AGAIN)
-    told = lines[1].removeprefix("# suite: ").split(" ") if len(lines) > 1 else []
-    if len(told) < 3:
+    told = _SUITE.match(lines[1]) if len(lines) > 1 else None
+    if told is None:
         raise GoldenError("does not say of which suite it is", path=path, line=2, hint=_AGAIN)
     heads: dict[int, dict[str, Json]] = {}
     entries: dict[str, Entry] = {}
@@ -224,7 +233,7 @@ def read_text(text: str, path: Path) -> Golden:
         except (ValueError, KeyError, IndexError):
             hint = _TAKE_ONE if line[:7] in ("<<<<<<<", "=======", ">>>>>>>") else _AGAIN
             raise GoldenError(f"cannot be read: {line[:60]!r}", path=path, line=number, hint=hint) from None
-    return Golden(told[0], " ".join(told[1:-1]), told[-1], entries)
+    return Golden(told[1], told[2], told[3], int(told[4]), entries)
 
 
 _AGAIN: Final = "Restore it, or remove it and record it with --snapshot-update"

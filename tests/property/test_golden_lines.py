@@ -31,7 +31,7 @@ def test_what_is_written_is_read(rows: dict[str, tuple], heads: list[dict]) -> N
         name: Entry(label, tallies, scores, "0a1b2c3d", heads[head])
         for name, (label, tallies, scores, head) in rows.items()
     }
-    golden = Golden("made", "1.0 beta", "0" * 32, entries)
+    golden = Golden("made", "1.0 beta", "0" * 32, 7, entries)
     text = write_text(golden)
     assert read_text(text, Path("made.txt")) == golden
     assert text.isascii()

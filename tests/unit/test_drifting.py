@@ -347,6 +347,8 @@ def test_a_partial_recording_is_no_change_of_the_suite(take: Callable[..., Taken
     drift = drift_of((plan, planned, judge, half), (plan, planned, judge, whole))
     assert (drift.n, drift.decision, drift.changes, len(drift.unrecorded)) == (20, PASS, (), 20)
     assert "20 more have no recorded verdict yet" in drift.sentence
+    edited = drift_of((plan, planned, judge, replace(half, digest="1" * 32)), (plan, planned, judge, whole))
+    assert (edited.decision, edited.added, len(edited.unrecorded)) == (PASS, (), 20)
     none = drift_of((plan, planned, judge, replace(whole, entries={})), (plan, planned, judge, whole))
     assert (none.verdict, none.decision) == (NOTHING, NOT_ENFORCED)
 

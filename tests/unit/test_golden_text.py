@@ -23,14 +23,14 @@ def entry(label: str = "x", head: Head = OLD, **changes: Any) -> Entry:
 
 
 def golden(**entries: Entry) -> Golden:
-    return Golden("made", "1", "0" * 32, entries)
+    return Golden("made", "1", "0" * 32, 2, entries)
 
 
 def test_the_text_is_made_for_review() -> None:
     text = write_text(golden(i2=entry("y", NEW), i1=entry(scores=(0.5, 7.0))))
     assert text.splitlines() == [
         "# novelty-golden/1: written by --snapshot-update",
-        "# suite: made 1 " + "0" * 32,
+        "# suite: made 1 " + "0" * 32 + " of 2 instances",
         '#1 judge: "judge"',
         '#1 version: "1"',
         "#1 votes: 3",
@@ -77,7 +77,7 @@ def test_votes_come_back_as_they_were_counted(
     [
         (lambda text: "", 1, "is no file of golden verdicts"),
         (lambda text: text.replace("golden/1", "golden/2"), 1, "is no file of golden verdicts"),
-        (lambda text: text.replace("# suite: made 1 ", "# suite: "), 2, "does not say of which suite it is"),
+        (lambda text: text.replace(" of 2 ", " "), 2, "does not say of which suite it is"),
         (lambda text: text.replace("ab 3:0", "ab three"), 7, "cannot be read"),
         (lambda text: text.replace("\t0a1b2c3d", ""), 7, "cannot be read"),
         (lambda text: text.replace('"1"', '"1'), 4, "cannot be read"),
