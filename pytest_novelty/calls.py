@@ -197,6 +197,12 @@ def _tell(told: Mapping[str, Mapping[str, Json] | None]) -> str:
     return " told=" + canonical_json(found).replace(" ", "\\u0020")
 
 
+def shown_digest(protocol: str, instance: Instance, axes: Axes) -> str:
+    """Of what a judge is shown of an instance, and of the names of its ideas, which are labels."""
+    shown = _content_digest(protocol, [show_idea(idea, axes) for idea in instance.ideas], instance.as_of)
+    return digest(canonical_json([shown, [idea.id for idea in instance.ideas]]), 4)
+
+
 def changed_parts(wanted: str, recorded: str) -> tuple[str, ...]:
     """The names of the key parts in which two ``parts`` texts differ."""
     old = dict(part.split("=", 1) for part in recorded.split() if "=" in part)
