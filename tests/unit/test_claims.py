@@ -90,6 +90,12 @@ def test_a_difference_of_all_and_none_has_newcombes_interval(sign: int, make_vie
     assert (found.estimate.low, found.estimate.high) == pytest.approx((near, 1.0) if sign > 0 else (-1.0, -near))
 
 
+def test_no_p_of_shuffled_names_is_smaller_than_the_shuffles_allow(make_view: ViewOf) -> None:
+    view = with_systems(make_view(["xx"] * 20 + ["yy"] * 20, protocol="pointwise", gold=None), ["o"] * 20 + ["b"] * 20)
+    (found,) = differences(view, CONTRAST)
+    assert found.p == 1 / 5_000
+
+
 def test_equal_shares_have_an_interval_nonetheless(make_view: ViewOf) -> None:
     view = with_systems(make_view(["xx"] * 20, protocol="pointwise"), ["o", "b"] * 10)
     (found,) = differences(view, CONTRAST)
