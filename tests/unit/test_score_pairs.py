@@ -234,3 +234,15 @@ def test_the_interval_of_the_top_rests_on_the_ideas_in_it(scored: Scored) -> Non
     assert estimate.high is not None
     assert estimate.low <= share.low + 1e-9
     assert estimate.high >= share.high - 1e-9
+
+
+@pytest.mark.parametrize(("ideas", "top"), [(4, 1), (10, 1), (11, 2), (20, 2), (21, 3)])
+def test_the_top_tenth_is_rounded_up(ideas: int, top: int, scored: Scored) -> None:
+    view = scored([[k / 3] for k in range(ideas)])
+    assert topk_churn(Pair(view, view, SAME_CALLS)).note.startswith(f"top {top} of {ideas}; chance ")
+
+
+def test_a_judge_without_noise_replaces_nothing_by_noise_however_many_votes_an_idea_has(scored: Scored) -> None:
+    one = scored([[float(k)] * (1 if k == 8 else 3) for k in range(10)])
+    other = scored([[float(k)] * (2 if k == 8 else 3) for k in range(10)])
+    assert "its own noise 0.00" in topk_churn(Pair(one, other)).note
