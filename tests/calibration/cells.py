@@ -464,7 +464,11 @@ def score_and_claim_cells(sizes: tuple[int, ...]) -> Iterator[Cell]:
         yield from score_cells(n)
         if n <= 154:  # a data set takes up to a second: few runs, and none of 308 ideas
             yield from rank_cells(n, 500 if n <= 40 else 100)
+        if n <= 40:
             yield from claim_cells(n, 300)
+        else:
+            for kind, lead in (("same", 0.5), ("same", 0.7), ("few", 0.1), ("beta", 0.0)):
+                yield claim_pairs_cell(n, lead, kind)
 
 
 def cluster_cells() -> Iterator[Cell]:

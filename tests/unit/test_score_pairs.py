@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from pytest_novelty.judges.base import Traits
+from pytest_novelty.metrics import score_pairs
 from pytest_novelty.metrics.catalogue import PAIRED
 from pytest_novelty.metrics.intervals import clopper_pearson, wilson
 from pytest_novelty.metrics.pairing import SAME_CALLS, Pair
@@ -246,3 +247,13 @@ def test_a_judge_without_noise_replaces_nothing_by_noise_however_many_votes_an_i
     one = scored([[float(k)] * (1 if k == 8 else 3) for k in range(10)])
     other = scored([[float(k)] * (2 if k == 8 else 3) for k in range(10)])
     assert "its own noise 0.00" in topk_churn(Pair(one, other)).note
+
+
+@pytest.mark.parametrize(("ideas", "has_one"), [(12, True), (13, False)])
+def test_so_many_ideas_have_no_interval_of_ranks(
+    ideas: int, has_one: bool, scored: Scored, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(score_pairs, "_MAX_IDEAS", 12)
+    rng = np.random.default_rng(5)
+    one, other = (scored(rng.uniform(0, 10, (ideas, 1)).tolist()) for _ in range(2))
+    assert (rank_flip(Pair(one, other)).low is not None) == has_one
