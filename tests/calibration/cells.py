@@ -472,22 +472,13 @@ def score_and_claim_cells(sizes: tuple[int, ...]) -> Iterator[Cell]:
 
 
 def cluster_cells() -> Iterator[Cell]:
-    for count, size in ((3, 4), (3, 20), (5, 4), (5, 20), (8, 4), (8, 20)):
+    for count, size in ((3, 4), (3, 20), (5, 20), (8, 20), (10, 4), (20, 5), (40, 5)):
         for icc in (0.0, 0.3, 1.0):
             for kind in ("share", "paired", "mean"):
                 for rate in (0.05, 0.5):
                     yield cluster_cell(kind, count, size, rate, icc)
             for kind, rates in (("bias", (0.0, 0.1, 0.3)), ("excess", (0.0, 0.05, 0.3))):
                 for rate in rates if icc else rates[:1]:
-                    yield cluster_cell(kind, count, size, rate, icc)
-    for count, size in ((10, 4), (20, 5), (40, 5)):
-        for kind in ("share", "paired", "mean"):
-            for rate in (0.05, 0.2, 0.5):
-                for icc in (0.0, 0.3, 1.0):
-                    yield cluster_cell(kind, count, size, rate, icc)
-        for kind, rates in (("bias", (0.1, 0.3)), ("excess", (0.05, 0.3))):
-            for rate in rates:
-                for icc in (0.0, 0.3, 1.0):
                     yield cluster_cell(kind, count, size, rate, icc)
 
 

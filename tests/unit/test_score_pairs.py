@@ -93,6 +93,24 @@ def test_one_idea_that_moves_bounds_the_shift_by_the_scale(
     assert (rms.low, rms.high) == pytest.approx((0.0, sqrt(one.high * span**2)))
 
 
+def test_few_ideas_that_move_far_among_noise_bound_the_rms_shift(scored: Scored) -> None:
+    """Of 40 ideas with noise, one goes from 1 to 9: at most what one of 40 may be, each moved over the whole scale."""
+    rng = np.random.default_rng(7)
+    one, other = (rng.uniform(4, 6, (40, 3)).tolist() for _ in range(2))
+    one[0], other[0] = [9.0] * 3, [1.0] * 3
+    pair = Pair(scored(one), scored(other))
+    square = np.array(
+        [
+            (np.mean(a) - np.mean(b)) ** 2 - (np.var(a, ddof=1) + np.var(b, ddof=1)) / 3
+            for a, b in zip(one, other, strict=True)
+        ]
+    )
+    share = clopper_pearson(1, 40)
+    assert share is not None
+    others = float(square[1:].mean())
+    assert score_rms_shift(pair).high == pytest.approx(sqrt(others + share.high * (100 - others)))
+
+
 def test_what_scatters_less_than_its_votes_is_below_nothing_by_half_the_square_of_the_scale(scored: Scored) -> None:
     """The lower end is clipped at 0; unclipped it shows in the mean over variants, whose interval is of the same bounds."""
     wild = [[5.0, 5.0]] * 39 + [[0.0, 10.0]]
