@@ -58,7 +58,10 @@ def score_rms_shift(pair: Pair) -> Computed:
         return Estimate.undefined("needs two scores of an idea on both sides")
     span = score_span(pair) ** 2
     return then(
-        signed_mean(pair.one, square, _left_out(pair), minimum=-span / 2, maximum=span, clip_at_zero=True), root
+        signed_mean(
+            pair.one, square, _left_out(pair), minimum=-span / 2, maximum=span, clip_at_zero=True, few_large=True
+        ),
+        root,
     )
 
 

@@ -464,26 +464,21 @@ def score_and_claim_cells(sizes: tuple[int, ...]) -> Iterator[Cell]:
         yield from score_cells(n)
         if n <= 154:  # a data set takes up to a second: few runs, and none of 308 ideas
             yield from rank_cells(n, 500 if n <= 40 else 100)
+        if n <= 40:
             yield from claim_cells(n, 300)
+        else:
+            for kind, lead in (("same", 0.5), ("same", 0.7), ("few", 0.1), ("beta", 0.0)):
+                yield claim_pairs_cell(n, lead, kind)
 
 
 def cluster_cells() -> Iterator[Cell]:
-    for count, size in ((3, 4), (3, 20), (5, 4), (5, 20), (8, 4), (8, 20)):
+    for count, size in ((3, 4), (3, 20), (5, 20), (8, 20), (10, 4), (20, 5), (40, 5)):
         for icc in (0.0, 0.3, 1.0):
             for kind in ("share", "paired", "mean"):
                 for rate in (0.05, 0.5):
                     yield cluster_cell(kind, count, size, rate, icc)
             for kind, rates in (("bias", (0.0, 0.1, 0.3)), ("excess", (0.0, 0.05, 0.3))):
                 for rate in rates if icc else rates[:1]:
-                    yield cluster_cell(kind, count, size, rate, icc)
-    for count, size in ((10, 4), (20, 5), (40, 5)):
-        for kind in ("share", "paired", "mean"):
-            for rate in (0.05, 0.2, 0.5):
-                for icc in (0.0, 0.3, 1.0):
-                    yield cluster_cell(kind, count, size, rate, icc)
-        for kind, rates in (("bias", (0.1, 0.3)), ("excess", (0.05, 0.3))):
-            for rate in rates:
-                for icc in (0.0, 0.3, 1.0):
                     yield cluster_cell(kind, count, size, rate, icc)
 
 

@@ -119,6 +119,15 @@ def test_few_changed_outcomes_have_counts_and_a_test(make_view: ViewOf) -> None:
     assert change.p == pytest.approx(2 / 16)
 
 
+@pytest.mark.parametrize(("changed", "has_one"), [(9, False), (10, True)])
+def test_ten_changed_outcomes_are_not_few(changed: int, has_one: bool, make_view: ViewOf) -> None:
+    gold = "x" * 20 + "y" * 20
+    said = "y" * changed + "x" * (20 - changed) + "y" * 20
+    change = of(Pair(ideas(make_view, said, gold), ideas(make_view, gold, gold)))["macro_f1"]
+    assert change.estimate.note == f"{changed} outcomes changed"
+    assert (change.estimate.low is not None) == has_one
+
+
 def test_many_changed_outcomes_have_an_interval(make_view: ViewOf) -> None:
     gold = "xy" * 30
     change = of(Pair(ideas(make_view, "xy" * 20 + "yx" * 10, gold), ideas(make_view, gold, gold)))["macro_f1"]

@@ -449,16 +449,26 @@ def test_where_nothing_varies_whole_clusters_may_be_unseen(count: int, size: int
 
 @pytest.mark.parametrize("large", [4, 5])
 def test_five_large_clusters_are_not_few(large: int) -> None:
-    values = np.array([0.9] * large + [0.0] * (20 - large))
-    clusters, resampler = np.arange(20), Resampler(20)
+    values = np.array([0.9] * large + [0.0] * (60 - large))
+    clusters, resampler = np.arange(60), Resampler(60)
     stat = mean(values, clusters)
     high = bounds(signed_interval(stat, values, resampler=resampler))[1]
-    share, core = clopper_pearson(large, 20), bca(stat, resampler)
+    share, core = clopper_pearson(large, 60), bca(stat, resampler)
     assert share is not None
-    t = values.mean() + stats.t.ppf(0.975, 19) * values.std(ddof=1) / np.sqrt(20)
+    t = values.mean() + stats.t.ppf(0.975, 59) * values.std(ddof=1) / np.sqrt(60)
     others = 0.9 * share.high if large < 5 else 0.0
     assert high == pytest.approx(max(bounds(core)[1], t, others))
     assert (high == pytest.approx(others)) == (large < 5)
+
+
+@pytest.mark.parametrize(("off", "widened"), [(9, True), (10, False)])
+def test_ten_off_the_mode_are_not_few(off: int, widened: bool) -> None:
+    values = np.array([0.3] * off + [0.0] * (60 - off))
+    resampler = Resampler(60)
+    interval, core = signed_interval(mean(values), values, resampler=resampler), bca(mean(values), resampler)
+    assert interval is not None
+    assert interval.method == ("BCa, widened" if widened else "BCa")
+    assert (interval == core) != widened
 
 
 def test_one_instance_is_a_unit_of_its_own() -> None:
