@@ -14,7 +14,7 @@ from pytest_novelty.metrics.differences import CHANGES, STAR, _difference
 from pytest_novelty.metrics.pairing import Pair
 from pytest_novelty.metrics.view import Estimate
 
-_NOT_PAIRED = ("cost_usd", "score_levels", "cyclic_triads", "reliability", "f1_novel", "f1_not_novel")
+_NOT_PAIRED = ("cost_usd", "score_levels", "cyclic_triads", "reliability")
 """Counted, or no mean over instances: their values stand side by side, without a difference."""
 
 

@@ -288,7 +288,12 @@ def test_scores_have_no_difference_where_none_can_be_paired(ideas: Suite) -> Non
     metrics = {metric.metric: metric for metric in compared(old, new).changes[0].metrics}
     assert metrics["auroc"].p is not None
     assert (metrics["reliability"].difference.value, metrics["reliability"].p) == (None, None)
-    assert metrics["macro_f1"].difference.value is not None
+    for name in ("macro_f1", "f1_novel", "f1_not_novel"):
+        assert metrics[name].difference.value == pytest.approx(
+            (metrics[name].new.value or 0) - (metrics[name].old.value or 0)
+        )
+        assert metrics[name].p is not None
+        assert metrics[name].difference.low is not None
 
 
 def test_the_section_of_a_report(pairs: Suite) -> None:
