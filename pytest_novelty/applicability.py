@@ -10,13 +10,14 @@ from typing import Final
 
 from pytest_novelty.calls import show_idea
 from pytest_novelty.errors import JudgeError
+from pytest_novelty.granularity import is_cut
 from pytest_novelty.judges.base import Judge
 from pytest_novelty.model import Instance, Suite, Variant
-from pytest_novelty.variants import lacking_rendering
+from pytest_novelty.variants import find_lacking
 
 _KNOBS: Final = ("effort", "temperature", "params")
 """The axes that reach a judge as settings, which it may not have."""
-_CONTENT: Final = frozenset({"related_work", "format"})
+_CONTENT: Final = frozenset({"related_work", "format", "granularity"})
 _COUNTS: Final = frozenset({"votes", "orders"})
 """Axes that change how often a judge is asked, not what."""
 
@@ -24,27 +25,24 @@ _COUNTS: Final = frozenset({"votes", "orders"})
 @dataclass(frozen=True, slots=True)
 class Content:
     """What a suite's instances make of a variant, whatever the judge. ``lacks``: why it cannot be shown; ``same``: every
-    idea is shown as the reference shows it.
+    idea is shown as the reference shows it. ``cut``: how many ideas are longer than the variant's granularity lets through.
     """
 
     lacks: str = ""
     same: bool = False
+    cut: int = 0
 
 
 def look_at_content(suite: Suite, instances: Sequence[Instance], variant: Variant, reference: Variant) -> Content:
     """``instances`` are those of the run, of which ``suite`` may have more."""
-    if found := lacking_rendering(suite, variant):
-        instance, _ = found
-        return Content(f"the instance {instance.id!r} has no rendering {variant.axes.format!r}")
+    if found := find_lacking(suite, variant):
+        return Content(f"the instance {found.instance.id!r} has no {found.what}")
+    ideas = {id(idea): idea for instance in instances for idea in instance.ideas}.values()
+    cut = len({idea.id for idea in ideas if is_cut(idea, variant.axes.granularity)})
     if not _CONTENT & set(variant.changed):
-        return Content()
-    return Content(
-        same=all(
-            show_idea(idea, variant.axes) == show_idea(idea, reference.axes)
-            for instance in instances
-            for idea in instance.ideas
-        )
-    )
+        return Content(cut=cut)
+    same = all(show_idea(idea, variant.axes) == show_idea(idea, reference.axes) for idea in ideas)
+    return Content(same=same, cut=cut)
 
 
 def ignored_axes(judge: Judge) -> frozenset[str]:

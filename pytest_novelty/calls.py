@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from pytest_novelty.digests import canonical_json, derive_seed, digest, opaque_id, seed_source
+from pytest_novelty.granularity import show_text
 from pytest_novelty.judges.base import Judge
 from pytest_novelty.model import Axes, Idea, Instance, Json, Request, ShownIdea, Suite, Variant
 from pytest_novelty.prompts import Prompt
@@ -161,7 +162,7 @@ class CallPlanner:
 
 def show_idea(idea: Idea, axes: Axes) -> ShownIdea:
     """What the variant shows of an idea. Nothing else of it ever reaches a judge."""
-    text = idea.text if axes.format == "text" else idea.renderings[axes.format]
+    text = show_text(idea, axes.granularity) if axes.format == "text" else idea.renderings[axes.format]
     limit = axes.related_work
     works = idea.related_work if limit is True else () if limit is False else idea.related_work[:limit]
     return ShownIdea(idea.title, text, works)

@@ -230,7 +230,7 @@ def _check(path: Path) -> str:
     from pytest_novelty.judges.llm.files import load_judge_file
     from pytest_novelty.prompts import check_prompt, load_prompt, resolve_prompt
     from pytest_novelty.suites import load_suite
-    from pytest_novelty.variants import check_renderings
+    from pytest_novelty.variants import check_content
 
     if path.is_file() and _declared_format(path) == "prompt":
         prompt = load_prompt(path)
@@ -242,7 +242,7 @@ def _check(path: Path) -> str:
             check_prompt(resolve_prompt(settings.prompts[name], settings.folder, name))
         return f"judge {settings.name}, {settings.provider}:{settings.model}"
     suite = load_suite(path)
-    check_renderings(suite, suite.variants.values())
+    check_content(suite, suite.variants.values())
     for name in sorted({variant.axes.prompt for variant in suite.variants.values()}):
         check_prompt(resolve_prompt(name, suite.folder, suite.protocol))
     labels = f"labels: {suite.label_kind}" if suite.labelled else "no labels"

@@ -153,7 +153,7 @@ def more_needed(
     if price is None:
         return text + limit
     further = total - ran
-    return f"{text} ({further} more, {_cost(price, further)}){limit}"
+    return f"{text} ({further} more, {show_cost(price, further)}){limit}"
 
 
 def _planned(gate: Gate, estimate: Estimate, level: float) -> int | None:
@@ -184,7 +184,8 @@ def _planned(gate: Gate, estimate: Estimate, level: float) -> int | None:
     return needed if needed is None or least is None else max(needed, least)
 
 
-def _cost(price: Price, instances: int) -> str:
+def show_cost(price: Price, instances: int) -> str:
+    """What so many instances more cost, and how that is known."""
     if price.usd is None:
         return "cost unknown"
     if price.usd == 0:

@@ -25,7 +25,7 @@ def decide_gates(
     for judge in plan.judges:
         if not any(name == judge.name for _, name in views):
             continue
-        price = _price(plan, planned, judge.name, views)
+        price = price_of(plan, planned, judge.name, views)
         for gate in planned.gates:
             row = row_of(gate, judge.name, rows)
             if row is None:
@@ -116,7 +116,7 @@ def _skipped(plan: Plan, planned: SuitePlan, judge: str) -> str:
     return "; ".join(f"without {', '.join(names)} ({reason})" for reason, names in reasons.items())
 
 
-def _price(plan: Plan, planned: SuitePlan, judge: str, views: Mapping[Key, View]) -> Price:
+def price_of(plan: Plan, planned: SuitePlan, judge: str, views: Mapping[Key, View]) -> Price:
     """What one more instance costs the judge, over the variants that it is run with: declared, else measured in this run."""
     bound = next(item for item in plan.judges if item.name == judge)
     results = [result for (_, name), view in views.items() if name == judge for result in view.results]

@@ -10,6 +10,7 @@ from pytest_novelty.answers import ODDITIES
 from pytest_novelty.metrics.view import View
 from pytest_novelty.model import NOVEL
 from pytest_novelty.outcomes import CaseResult
+from pytest_novelty.plan import Plan
 
 _NEARLY_ALL: Final = 0.95
 _ENOUGH: Final = 10
@@ -182,6 +183,20 @@ def find_shared_ideas(views: Views) -> list[str]:
                 "as independent, so they speak of these ideas, not of others like them"
             )
     return list(found.values())
+
+
+def find_no_reference(plan: Plan, views: Views) -> list[str]:
+    """Suites on which the judge that the others are to be compared with did not run."""
+    wanted = plan.settings.reference
+    if wanted is None:
+        return []
+    ran = {suite: {judge for other, _, judge in views if other == suite} for suite, _, _ in views}
+    return [
+        f"nothing on {suite} is compared with the reference judge {wanted}: it "
+        + plan.skipped.get((wanted, suite, ""), "did not run")
+        for suite, judges in sorted(ran.items())
+        if wanted not in judges
+    ]
 
 
 def find_models(outcomes: Sequence[CaseResult]) -> list[str]:

@@ -111,6 +111,7 @@ def _idea(raw: Mapping[str, Any], default_id: str | None, shared: tuple[Work, ..
         renderings={name: _rendering(value) for name, value in raw.get("renderings", {}).items()},
         related_work=(*_works(raw.get("related_work", ())), *shared),
         metadata=raw.get("metadata", {}),
+        full_text=raw.get("full_text", ""),
     )
 
 
@@ -132,6 +133,7 @@ def instance_digest(instance: Instance, cluster: str | None) -> str:
             idea.id,
             idea.title,
             idea.text,
+            idea.full_text,
             dict(idea.renderings),
             [[work.title, work.text, work.year] for work in idea.related_work],
         ]

@@ -10,7 +10,7 @@ from pytest_novelty.gates import MAX, Gate
 from pytest_novelty.metrics.catalogue import FAMILIES, PAIRED, Entry, PairMetric, metrics_for, pair_metrics_for
 from pytest_novelty.metrics.causes import Causes, find_causes, order_p
 from pytest_novelty.metrics.deferred import Computed, settle
-from pytest_novelty.metrics.differences import Change, adjusted, changes
+from pytest_novelty.metrics.differences import Change, PendingChange, adjusted, changes_later, settle_changes
 from pytest_novelty.metrics.families import Member, later_of, over_variants
 from pytest_novelty.metrics.own_noise import own_flip_rate
 from pytest_novelty.metrics.pairing import Pair
@@ -227,7 +227,8 @@ def _variant_results(
     together = dict(zip(names, holm([causes[name].together for name in names]), strict=True))
     silenced = dict(zip(names, holm([causes[name].silenced for name in names]), strict=True))
     decided = {name: decided_flip_rate(views[name, judge]) for name in (REFERENCE, *names)}
-    found = adjusted({name: _changes(pair, single, name, judge, views) for name, pair in pairs.items()})
+    later = [_changes_later(pair, single, name, judge, views) for name, pair in pairs.items()]
+    found = dict(zip(names, adjusted(settle_changes(later)), strict=True))
     variants = {variant.name: variant for variant in planned.variants}
     results = []
     for name, pair in pairs.items():
@@ -276,12 +277,12 @@ def _variant_results(
     return results
 
 
-def _changes(
+def _changes_later(
     pair: Pair, single: Mapping[str, Mapping[str, Estimate]], name: str, judge: str, views: Mapping[Key, View]
-) -> list[Change]:
+) -> list[PendingChange]:
     """The changes of single-view metrics; estimates at hand serve where both sides ran on the same instances."""
     whole = len(pair) == len(views[name, judge]) == len(views[REFERENCE, judge])
-    return changes(pair, single[name], single[REFERENCE]) if whole else changes(pair)
+    return changes_later(pair, single[name], single[REFERENCE]) if whole else changes_later(pair)
 
 
 def _seen(pair: Pair, causes: Causes, tested: int) -> float | None:

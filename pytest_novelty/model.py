@@ -74,6 +74,8 @@ class Idea:
     renderings: Mapping[str, str] = field(default_factory=dict)
     related_work: tuple[Work, ...] = ()
     metadata: Mapping[str, Json] = field(default_factory=dict)
+    full_text: str = ""
+    """The whole proposal or paper, with headings: what granularities other than the abstract (``text``) show."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +96,8 @@ class Instance:
 class Axes:
     """What may differ between two variants of a suite.
 
-    ``votes`` counts votes per order. ``related_work`` is False, True (all) or how many works an idea shows.
+    ``votes`` counts votes per order. ``related_work`` is False, True (all) or how many works an idea shows. ``granularity`` is
+    how much of the rendering ``text`` is shown: ``abstract``, ``abstract+introduction`` or ``full``.
     """
 
     prompt: str
@@ -105,6 +108,7 @@ class Axes:
     params: Mapping[str, Json] = field(default_factory=dict)
     effort: str | None = None
     temperature: float | None = None
+    granularity: str = "abstract"
 
 
 @dataclass(frozen=True, slots=True)

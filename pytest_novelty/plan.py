@@ -27,7 +27,7 @@ from pytest_novelty.prompts import Prompt, resolve_prompt
 from pytest_novelty.sampling import grow_sample, sample_instances
 from pytest_novelty.settings import Settings
 from pytest_novelty.suites import embedded_suites, resolve_suite
-from pytest_novelty.variants import check_renderings, with_options
+from pytest_novelty.variants import check_content, with_options
 
 
 @dataclass(frozen=True)
@@ -106,6 +106,10 @@ class SuitePlan:
             asked = [variant for variant in self.variants if variant.name == gate.variant]
             if not asked:
                 return None
+            if compares and gate.entry.votes > 1 and asked[0] in self.derived:
+                return (
+                    f"{gate.text}: the votes of {gate.variant} are the reference's own, there is no noise between them"
+                )
         sides = [(variant, self.reference) if compares else (variant,) for variant in asked]
         problems = [
             cannot_measure(gate, min(v.axes.votes for v in pair), all(v.axes.orders == "both" for v in pair))
@@ -143,7 +147,7 @@ class Plan:
         if present is not None:
             chosen = tuple({variant.name: variant for variant in (*present.variants, *chosen)}.values())
         wanted = self.option_variants if variants is None else tuple(variants)
-        check_renderings(suite, [variant for variant in chosen if variant.name in wanted])
+        check_content(suite, [variant for variant in chosen if variant.name in wanted])
         looks: tuple[int, ...] = ()
         if isinstance(self.settings.sample, SampleRange):
             looks = self.settings.sample.sizes(len(suite.instances))

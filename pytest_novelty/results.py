@@ -10,14 +10,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pytest_novelty.claiming import Claim, find_claims
+from pytest_novelty.comparing import compare_judges
 from pytest_novelty.deciding import GateResult
 from pytest_novelty.derivation import derive_results, not_taken, same_calls
-from pytest_novelty.enforcing import decide_gates
+from pytest_novelty.enforcing import decide_gates, price_of
 from pytest_novelty.errors import SettingsError, UnknownNameError
 from pytest_novelty.findings import (
     find_degenerate,
     find_few_clusters,
     find_looked_up,
+    find_no_reference,
     find_of_calls,
     find_shared_ideas,
     find_unanswered,
@@ -26,7 +28,7 @@ from pytest_novelty.gates import MAX
 from pytest_novelty.headline import make_headline
 from pytest_novelty.measuring import MetricRow, VariantResult, measure
 from pytest_novelty.metrics.catalogue import FamilyMetric, PairMetric, get_metric
-from pytest_novelty.metrics.comparison import Comparison, compare_all
+from pytest_novelty.metrics.comparison import Comparison
 from pytest_novelty.metrics.resampling import Resampler
 from pytest_novelty.metrics.view import Estimate, View, label_by_cross_validation
 from pytest_novelty.model import REFERENCE
@@ -168,6 +170,7 @@ def make_report(
         *find_of_calls(judged),
         *find_few_clusters(views),
         *find_shared_ideas(views),
+        *find_no_reference(plan, views),
     ]
     report.headline = make_headline(report)
     return report
@@ -219,9 +222,9 @@ def _add_suite(report: Report, planned: SuitePlan, views: Mapping[tuple[str, str
     report.variants += measured.variants
     report.claims += find_claims(planned, views, list(judges))
     report.gates += decide_gates(plan, planned, views, measured.rows, unenforced)
-    for variant in planned.variants:
-        sides = [(name, views[variant.name, name]) for name in judges if (variant.name, name) in views]
-        report.comparisons += compare_all(sides, variant.name, plan.settings.reference)
+    ran = [name for name in judges if any(name == judge for _, judge in views)]
+    prices = {name: price_of(plan, planned, name, views) for name in ran}
+    report.comparisons += compare_judges(ran, list(variants), views, measured.rows, prices, plan.settings.reference)
 
 
 def _called(name: str, variant: str) -> str:

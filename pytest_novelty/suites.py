@@ -30,7 +30,7 @@ from pytest_novelty.model import (
 from pytest_novelty.protocols import get_protocol
 from pytest_novelty.strict_yaml import Document, read_yaml
 from pytest_novelty.validation import compile_check, explain, load_schema
-from pytest_novelty.variants import check_renderings, read_variants
+from pytest_novelty.variants import check_content, read_variants
 
 
 def embedded_suites() -> dict[str, Path]:
@@ -229,7 +229,7 @@ def _require(value: Json, schema: Mapping[str, Any], document: Document, path: P
 
 def _check(suite: Suite, document: Document) -> None:
     """What rests on several parts of a suite. What a variant cannot show is an error only where one is asked for it."""
-    check_renderings(suite, [suite.variants[REFERENCE]])
+    check_content(suite, [suite.variants[REFERENCE]])
     _check_gates(suite, document)
 
 

@@ -6,10 +6,11 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import fields, replace
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from pytest_novelty.digests import canonical_json
 from pytest_novelty.errors import SuiteError, UnknownNameError
+from pytest_novelty.granularity import ABSTRACT, lacks
 from pytest_novelty.model import REFERENCE, Axes, Idea, Instance, Suite, Variant
 from pytest_novelty.prompts import embedded_prompts
 from pytest_novelty.protocols import PROTOCOLS
@@ -33,6 +34,7 @@ def read_variants(
     base = inherited or {}
     start = base[REFERENCE].axes if base else Axes(prompt=f"{protocol}/reference")
     reference = replace(start, **_read_axes(head.get("defaults", {}), document, ("defaults",)))
+    _check_granularity(reference, document, ("defaults",))
     variants = {REFERENCE: Variant(REFERENCE, reference)}
     for name, variant in base.items():
         if name != REFERENCE:
@@ -43,6 +45,7 @@ def read_variants(
         if problem := _name_problem(name, base):
             raise SuiteError(problem, path=document.path, line=document.line_of(place))
         axes = replace(reference, **_read_axes(changes, document, place))
+        _check_granularity(axes, document, place)
         changed = changed_axes(axes, reference, protocol)
         if not changed:
             orders = " (a pointwise suite has no orders)" if "orders" in changes and protocol == "pointwise" else ""
@@ -83,6 +86,17 @@ def _read_axes(given: Mapping[str, Any], document: Document, place: Place) -> di
     return axes
 
 
+def _check_granularity(axes: Axes, document: Document, place: Place) -> None:
+    """Renderings other than the text have one length."""
+    if axes.granularity != ABSTRACT and axes.format != "text":
+        raise SuiteError(
+            f"granularity {axes.granularity!r} is of the text, and the format is {axes.format!r}",
+            path=document.path,
+            line=document.line_of((*place, "granularity")),
+            hint="Leave granularity out, or say format: text",
+        )
+
+
 def _find_prompt(name: str, document: Document, place: Place) -> str:
     known = embedded_prompts()
     if name in known:
@@ -118,27 +132,37 @@ def with_options(suite: Suite, votes: int | None, orders: str | None) -> dict[st
     return found
 
 
-def lacking_rendering(suite: Suite, variant: Variant) -> tuple[Instance, Idea] | None:
-    """The first idea that has no rendering of the name in the variant's ``format``."""
-    wanted = variant.axes.format
-    if wanted == "text":
-        return None
-    return next(
-        ((instance, idea) for instance in suite.instances for idea in instance.ideas if wanted not in idea.renderings),
-        None,
-    )
+class Lacking(NamedTuple):
+    """The first idea that cannot be shown as a variant shows it; ``what`` it lacks."""
+
+    instance: Instance
+    idea: Idea
+    what: str
 
 
-def check_renderings(suite: Suite, variants: Iterable[Variant]) -> None:
+def find_lacking(suite: Suite, variant: Variant) -> Lacking | None:
+    """None if every idea has what the variant's ``format`` and ``granularity`` show."""
+    wanted, granularity = variant.axes.format, variant.axes.granularity
+    for instance in suite.instances:
+        for idea in instance.ideas:
+            if wanted != "text":
+                what = "" if wanted in idea.renderings else f"rendering {wanted!r}"
+            else:
+                what = lacks(idea, granularity)
+            if what:
+                return Lacking(instance, idea, what)
+    return None
+
+
+def check_content(suite: Suite, variants: Iterable[Variant]) -> None:
     """Every idea can be shown as each of ``variants`` shows it. Raises SuiteError."""
     for variant in variants:
-        if found := lacking_rendering(suite, variant):
-            instance, idea = found
-            has = ", ".join(("text", *sorted(idea.renderings)))
+        if found := find_lacking(suite, variant):
+            has = ", ".join(("text", *sorted(found.idea.renderings)))
+            also = f" (it has {has})" if variant.axes.format != "text" else ""
             raise SuiteError(
-                f"the idea {idea.id!r} has no rendering {variant.axes.format!r}, which the variant {variant.name!r} shows "
-                f"(it has {has})",
+                f"the idea {found.idea.id!r} has no {found.what}, which the variant {variant.name!r} shows{also}",
                 path=suite.path,
-                line=None if suite.path.suffix in (".yaml", ".yml") else instance.line,
-                instance=instance.id,
+                line=None if suite.path.suffix in (".yaml", ".yml") else found.instance.line,
+                instance=found.instance.id,
             )

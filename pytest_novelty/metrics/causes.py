@@ -6,7 +6,7 @@ caller's; so are the words.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -38,18 +38,24 @@ class Causes:
 
 
 def find_causes(pair: Pair) -> Causes:
-    """Run the tests of a pair."""
+    """Run the tests of a variant against the reference."""
+    if pair.same_calls or not len(pair):
+        return Causes()
+    found = find_move(pair)
+    together = None if found.moved is None else _together(pair)
+    return replace(found, together=together, silenced=_silenced(pair))
+
+
+def find_move(pair: Pair, *, scores: bool = True) -> Causes:
+    """Only ``moved``, with ``method``, ``by_scores`` and ``null``. ``scores``: both sides score on one scale."""
     if pair.same_calls or not len(pair):
         return Causes()
     null = null_of(pair)
     votes = None if null is None else null.tail(float(pair.excess[np.isfinite(pair.excess)].mean()))
-    by_votes, by_scores = holm([votes, _scores_moved(pair)])
-    silenced = _silenced(pair)
+    by_votes, by_scores = holm([votes, _scores_moved(pair) if scores else None])
     if by_scores is not None and (by_votes is None or by_scores < by_votes):
-        return Causes(by_scores, "re-splits and swaps of the scores", _together(pair), null, True, silenced)
-    if by_votes is None or null is None:
-        return Causes(silenced=silenced)
-    return Causes(by_votes, null.method, _together(pair), null, silenced=silenced)
+        return Causes(by_scores, "re-splits and swaps of the scores", null=null, by_scores=True)
+    return Causes() if by_votes is None or null is None else Causes(by_votes, null.method, null=null)
 
 
 def _silenced(pair: Pair) -> float | None:

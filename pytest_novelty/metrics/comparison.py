@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import combinations
+from typing import Final
 
 import numpy as np
 
 from pytest_novelty.metrics import variants
-from pytest_novelty.metrics.differences import STAR
+from pytest_novelty.metrics.causes import find_move
+from pytest_novelty.metrics.deferred import settle
+from pytest_novelty.metrics.differences import STAR, Change, adjusted, changes_later, settle_changes
 from pytest_novelty.metrics.intervals import paired_share_interval
+from pytest_novelty.metrics.own_noise import flips_of_two_runs
 from pytest_novelty.metrics.pairing import Pair
 from pytest_novelty.metrics.permutation import holm, swap_test
+from pytest_novelty.metrics.power import detectable_shift
 from pytest_novelty.metrics.view import Estimate, View
+
+_NOT_RANKED: Final = Estimate.undefined("only against a reference judge")
 
 
 @dataclass(frozen=True)
@@ -24,8 +31,15 @@ class Comparison:
     p, p_holm: exact swap test of that difference, and adjusted over the pairs of judges on this suite and variant.
     flip_rate: share of instances with different outcome labels.
     vote_shift: root of the excess flip between the two judges' votes: how far their vote probabilities lie apart (RMS).
-    shift_p, shift_p_holm: exchange test of that shift, and adjusted likewise.
+    rank_flip: share of pairs of ideas that their scores rank differently; only against a reference judge.
+    shift_p, shift_p_holm: exchange test of the votes or, of judges on one scale, the scores, and adjusted likewise;
+        ``by_scores``: it is of the scores. ``untested``: why there is none.
+    changes: single metrics of first minus second, each Holm-adjusted over the pairs; only against a reference judge.
+    transitions: outcomes of second (outer) that are outcomes of first (inner): counts of instances.
+    seen: the vote shift that the test would have seen with 80 % power. noise: where it saw one, the share of verdicts that the
+        two judges' own noise would change.
     needed: about how many instances would decide the difference (80 % power); None if decided or hopeless.
+    sentence, advice: the same in words, and what ``needed`` would cost (made by :mod:`pytest_novelty.comparing`).
     """
 
     first: str
@@ -36,11 +50,20 @@ class Comparison:
     accuracy_difference: Estimate
     flip_rate: Estimate
     vote_shift: Estimate
+    rank_flip: Estimate = _NOT_RANKED
     p: float | None = None
     p_holm: float | None = None
     needed: int | None = None
     shift_p: float | None = None
     shift_p_holm: float | None = None
+    by_scores: bool = False
+    untested: str = ""
+    changes: tuple[Change, ...] = ()
+    transitions: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    seen: float | None = None
+    noise: float | None = None
+    sentence: str = ""
+    advice: str = ""
 
     @property
     def starred(self) -> bool:
@@ -51,35 +74,104 @@ class Comparison:
         return self.shift_p_holm is not None and self.shift_p_holm <= STAR
 
 
-def compare_all(views: Sequence[tuple[str, View]], variant: str, against: str | None = None) -> list[Comparison]:
-    """Every pair of judges of one suite and variant, Holm-adjusted together; with ``against`` each other judge and that one."""
-    sides = combinations(views, 2) if against is None else _with(views, against)
-    found = [_compare(first, one, second, other, variant) for (first, one), (second, other) in sides]
-    adjusted = zip(found, holm([item.p for item in found]), holm([item.shift_p for item in found]), strict=True)
-    return [replace(item, p_holm=p, shift_p_holm=shift_p) for item, p, shift_p in adjusted]
+Sides = Sequence[tuple[str, View]]
+"""Judges and their views of one suite and variant."""
 
 
-def _with(views: Sequence[tuple[str, View]], against: str) -> Iterable[tuple[tuple[str, View], tuple[str, View]]]:
-    reference = next(((name, view) for name, view in views if name == against), None)
-    return [] if reference is None else [((name, view), reference) for name, view in views if name != against]
+def compare_all(views: Mapping[str, Sides], against: str | None = None) -> list[Comparison]:
+    """Under each variant every pair of judges, Holm-adjusted together; with ``against`` each other judge and that one."""
+    found: list[_Open] = []
+    for variant, sides in views.items():
+        matched = combinations(sides, 2) if against is None else _with(sides, against)
+        found += [_Open(first, second, variant, Pair(one, other)) for (first, one), (second, other) in matched]
+    shifts = settle([variants.vote_shift.later(item.pair) for item in found])
+    changed = settle_changes([changes_later(item.pair) if against is not None else [] for item in found])
+    noise: dict[int, float | None] = {}
+    compared = []
+    for variant in views:
+        places = [place for place, item in enumerate(found) if item.variant == variant]
+        own = [_compare(found[place], shifts[place]) for place in places]
+        differences = adjusted([changed[place] for place in places])
+        p, shift_p = holm([item.p for item in own]), holm([item.shift_p for item in own])
+        tested = sum(item.shift_p is not None for item in own)
+        for index, place in enumerate(places):
+            pair, null, seen = found[place].pair, found[place].causes.null, shift_p[index]
+            moved = seen is not None and seen <= STAR
+            compared.append(
+                replace(
+                    own[index],
+                    p_holm=p[index],
+                    shift_p_holm=seen,
+                    changes=differences[index],
+                    seen=None if null is None else detectable_shift(pair, null, STAR / max(1, tested)),
+                    noise=_mean([_own_flips(side, noise) for side in (pair.one, pair.other)]) if moved else None,
+                )
+            )
+    return compared
 
 
-def _compare(first: str, one: View, second: str, other: View, variant: str) -> Comparison:
-    pair = Pair(one, other)
+class _Open:
+    """Two judges under a variant, and what moves their votes apart."""
+
+    def __init__(self, first: str, second: str, variant: str, pair: Pair) -> None:
+        self.first, self.second, self.variant, self.pair = first, second, variant, pair
+        self.causes = find_move(pair, scores=_one_scale(pair))
+
+
+def _with(sides: Sides, against: str) -> Iterable[tuple[tuple[str, View], tuple[str, View]]]:
+    reference = next(((name, view) for name, view in sides if name == against), None)
+    return [] if reference is None else [((name, view), reference) for name, view in sides if name != against]
+
+
+def _own_flips(view: View, known: dict[int, float | None]) -> float | None:
+    """A judge is compared with several, and its own noise is the same in all of them."""
+    if id(view) not in known:
+        known[id(view)] = flips_of_two_runs(view)
+    return known[id(view)]
+
+
+def _mean(values: Sequence[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return float(np.mean(known)) if len(known) == len(values) else None
+
+
+def _compare(item: _Open, shift: Estimate) -> Comparison:
+    pair, causes = item.pair, item.causes
+    suite = pair.one.suite.name
     if not len(pair):
         nothing = Estimate.undefined("no instance was judged by both")
-        return Comparison(first, second, one.suite.name, variant, 0, nothing, nothing, nothing)
-    one, other = pair.one, pair.other
-    difference, p, needed = _accuracy_difference(one, other)
+        return Comparison(item.first, item.second, suite, item.variant, 0, nothing, nothing, nothing, nothing)
+    difference, p, needed = _accuracy_difference(pair.one, pair.other)
     flip = variants.flip_rate(pair)
     if pair.unlabelled_sides:
         flip = Estimate.undefined("needs a label from both judges")
-    shift = variants.vote_shift(pair)
-    null = variants.null_of(pair)
-    shift_p = None if null is None else null.tail(float(pair.excess[np.isfinite(pair.excess)].mean()))
+    untested = ""
+    if causes.moved is None:
+        scored = pair.one.scores_only and pair.other.scores_only and not _one_scale(pair)
+        untested = "their scores are on two scales" if scored else shift.note
     return Comparison(
-        first, second, one.suite.name, variant, len(pair), difference, flip, shift, p, needed=needed, shift_p=shift_p
+        item.first,
+        item.second,
+        suite,
+        item.variant,
+        len(pair),
+        difference,
+        flip,
+        shift,
+        p=p,
+        untested=untested,
+        needed=needed,
+        shift_p=causes.moved,
+        by_scores=causes.by_scores,
+        transitions=variants.transitions(pair),
     )
+
+
+def _one_scale(pair: Pair) -> bool:
+    """Scores can be set against each other only where both judges declare the same scale."""
+    one, other = (side.traits for side in (pair.one, pair.other))
+    scale = (one.score_range, one.higher_is)
+    return one.score_range is not None and scale == (other.score_range, other.higher_is)
 
 
 def _accuracy_difference(one: View, other: View) -> tuple[Estimate, float | None, int | None]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 
@@ -51,20 +51,45 @@ class Change:
         return self.p_holm is not None and self.p_holm <= STAR
 
 
+class PendingChange(NamedTuple):
+    """A change whose bootstrap may still be to come, with its test."""
+
+    metric: str
+    computed: Computed
+    p: float | None
+
+
 def changes(
     pair: Pair, one: Mapping[str, Estimate] | None = None, other: Mapping[str, Estimate] | None = None
 ) -> list[Change]:
     """The change of every reported metric, not yet adjusted. ``one``, ``other``: estimates of the two sides, if at hand."""
-    names = CHANGES[pair.one.suite.protocol]
-    later = [_difference(name, pair, one or {}, other or {}) for name in names]
-    tests = [None if pair.same_calls else p for _, p in later]
-    estimates = settle([computed for computed, _ in later])
-    return [Change(name, estimate, p) for name, estimate, p in zip(names, estimates, tests, strict=True)]
+    return settle_changes([changes_later(pair, one, other)])[0]
 
 
-def _difference(
+def changes_later(
+    pair: Pair, one: Mapping[str, Estimate] | None = None, other: Mapping[str, Estimate] | None = None
+) -> list[PendingChange]:
+    """The same with the bootstraps still to come, for :func:`settle_changes`."""
+    found = []
+    for name in CHANGES[pair.one.suite.protocol]:
+        computed, p = difference(name, pair, one or {}, other or {})
+        found.append(PendingChange(name, computed, None if pair.same_calls else p))
+    return found
+
+
+def settle_changes(later: Sequence[Sequence[PendingChange]]) -> list[list[Change]]:
+    """Those of several pairs, taken together."""
+    estimates = iter(settle([item.computed for pending in later for item in pending]))
+    return [[Change(item.metric, next(estimates), item.p) for item in pending] for pending in later]
+
+
+def difference(
     name: str, pair: Pair, known_one: Mapping[str, Estimate], known_other: Mapping[str, Estimate]
 ) -> tuple[Computed, float | None]:
+    """The paired difference of one metric that is a mean over instances, an F1 or ``auroc``, and the p of its swap test.
+
+    ``known_one``, ``known_other``: estimates of the two sides, if at hand.
+    """
     if not len(pair):
         return Estimate.undefined("no instance was judged by both"), None
     metric = CATALOGUE[name]
@@ -142,10 +167,11 @@ def _difference_of_aurocs(pair: Pair) -> tuple[Estimate, float | None]:
     return Estimate(auroc(one, positive) - auroc(other, positive), None, None, len(one), "", "no interval"), p
 
 
-def adjusted(found: Mapping[str, Sequence[Change]]) -> dict[str, tuple[Change, ...]]:
-    """Holm over the variants, each metric for itself."""
-    result: dict[str, list[Change]] = {name: [] for name in found}
-    for same_metric in zip(*found.values(), strict=True):
-        for name, change, p in zip(found, same_metric, holm([change.p for change in same_metric]), strict=True):
-            result[name].append(replace(change, p_holm=p))
-    return {name: tuple(items) for name, items in result.items()}
+def adjusted(found: Sequence[Sequence[Change]]) -> list[tuple[Change, ...]]:
+    """Holm over the pairs (the variants of a judge, or its rivals), each metric for itself."""
+    result: list[list[Change]] = [[] for _ in found]
+    for same_metric in zip(*found, strict=True):
+        ps = holm([change.p for change in same_metric])
+        for own, change, p in zip(result, same_metric, ps, strict=True):
+            own.append(replace(change, p_holm=p))
+    return [tuple(items) for items in result]

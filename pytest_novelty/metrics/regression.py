@@ -10,7 +10,7 @@ import numpy as np
 from pytest_novelty.metrics import variants
 from pytest_novelty.metrics.catalogue import CATALOGUE, Metric, metrics_for
 from pytest_novelty.metrics.deferred import Computed, settle
-from pytest_novelty.metrics.differences import CHANGES, STAR, _difference
+from pytest_novelty.metrics.differences import CHANGES, STAR, difference
 from pytest_novelty.metrics.pairing import Pair
 from pytest_novelty.metrics.view import Estimate
 
@@ -87,18 +87,18 @@ def metric_changes(pair: Pair, old: Mapping[str, Estimate], new: Mapping[str, Es
         if then.value is not None or now.value is not None
     ]
     later: list[tuple[Computed, float | None]] = [_paired(metric, pair) for metric, _, _ in kept]
+    settled = settle([item for item, _ in later])
     found = []
-    for (metric, then, now), (_, p), difference in zip(kept, later, settle([item for item, _ in later]), strict=True):
-        moves = p is not None and not difference.note.startswith("no difference")
-        found.append(MetricChange(metric.name, then, now, difference, p, moves))
+    for (metric, then, now), (_, p), estimate in zip(kept, later, settled, strict=True):
+        moves = p is not None and not estimate.note.startswith("no difference")
+        found.append(MetricChange(metric.name, then, now, estimate, p, moves))
     return found
 
 
 def _paired(metric: Metric, pair: Pair) -> tuple[Computed, float | None]:
     if metric.name in _NOT_PAIRED and metric.name not in CHANGES[pair.one.suite.protocol]:
         return Estimate.undefined("no mean over instances, so no paired difference"), None
-    computed, p = _difference(metric.name, pair, {}, {})
-    return computed, p
+    return difference(metric.name, pair, {}, {})
 
 
 def turned_verdicts(pair: Pair) -> Turned:

@@ -19,7 +19,7 @@ from pytest_novelty.metrics.resampling import FloatArray
 from pytest_novelty.metrics.view import LABEL_NAMES, Estimate
 
 NO_LABELS_NOTE = "needs a label from both sides"
-NO_VOTES_NOTE = "no vote for a label under the variant"
+NO_VOTES_NOTE = "one side has no vote for a label"
 TOO_FEW_VOTES_NOTE = "needs two valid votes of a request on both sides"
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from pytest_novelty.gates import DEFAULT_STABILITY_GATE
+from pytest_novelty.granularity import CAPS, CHARACTERS_PER_TOKEN
 from pytest_novelty.judges.base import Judge
 from pytest_novelty.plan import Plan, SuitePlan
 from pytest_novelty.reports.text import plural, show_usd
@@ -40,6 +41,7 @@ def announce(plan: Plan, stored: Mapping[str, int], older: Mapping[str, int]) ->
         if any(gate.text == DEFAULT_STABILITY_GATE for gate in planned.gates)
         and DEFAULT_STABILITY_GATE not in (*planned.suite.gates, *settings.gates)
     ]
+    lines += list(_cuts(plan))
     lines += [f"novelty: no outcome can pass a gate: {text}" for text in plan.announcements()]
     if "all" in plan.settings.variants:
         lines += [
@@ -84,6 +86,18 @@ def _suite_line(plan: Plan, planned: SuitePlan, stored: int) -> str:
     variants = f", {plural(len(planned.variants), 'variant')}" if len(planned.variants) > 1 else ""
     kept = f", {stored:,} verdicts stored" if stored else ", none stored"
     return f"novelty suite: {suite.name} {suite.version}, {size}{variants}, {plural(calls, 'call')}{kept}"
+
+
+def _cuts(plan: Plan) -> Iterator[str]:
+    """What judges are not shown of long texts."""
+    for name, planned in plan.suites.items():
+        for variant in planned.variants:
+            if cut := planned.content[variant.name].cut:
+                granularity = variant.axes.granularity
+                yield (
+                    f"novelty: {variant.name} of {name} shows {plural(cut, 'idea')} only up to {CAPS[granularity]:,} tokens "
+                    f"(counted as {CHARACTERS_PER_TOKEN} characters each), as granularity {granularity} has it"
+                )
 
 
 def _skipped(plan: Plan) -> Iterator[tuple[str, str, str]]:

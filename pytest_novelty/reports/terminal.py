@@ -12,6 +12,7 @@ from pytest_novelty.metrics.catalogue import CATALOGUE
 from pytest_novelty.model import CORRECT, REFERENCE, UNLABELLED, WRONG
 from pytest_novelty.outcomes import CaseResult
 from pytest_novelty.plan import SuitePlan
+from pytest_novelty.reports.comparisons import comparison_lines
 from pytest_novelty.reports.tables import Justify, gate_cells, new_table, styled
 from pytest_novelty.reports.text import (
     clean,
@@ -60,7 +61,7 @@ def render(report: Report, *, width: int = 100, colour: bool = False) -> str:
             for lines in (variant_lines, claim_lines):
                 for printable in lines(report, planned, judge.name, width, colour):
                     console.print(printable)
-    for printable in (*_comparisons(report, colour), *_verdicts(report), *_worst(report), *_closing(report)):
+    for printable in (*comparison_lines(report, colour), *_verdicts(report), *_worst(report), *_closing(report)):
         console.print(printable)
     return stream.getvalue().rstrip("\n")
 
@@ -114,47 +115,6 @@ def _table(report: Report, planned: SuitePlan, judge: str, variant: str, width: 
         if row.estimate.note and (row.estimate.value is None or own or row.metric in _NOTED):
             notes.append(styled(f"  {row.metric}: {clean(row.estimate.note, 200)}", "dim"))
     return Group(table, *notes)
-
-
-def _comparisons(report: Report, colour: bool) -> Iterator[Any]:
-    if not report.comparisons:
-        return
-    yield ""
-    columns: list[tuple[str, Justify]] = [
-        ("judges", "left"),
-        ("accuracy difference", "left"),
-        ("p (Holm)", "right"),
-        ("verdicts differ", "left"),
-        ("vote shift", "left"),
-        ("n", "right"),
-    ]
-    suites = sorted({item.suite for item in report.comparisons})
-    table = new_table(
-        "Judges compared on the same instances (points, 95 % interval; * Holm-adjusted p <= .05)", columns, colour
-    )
-    for item in report.comparisons:
-        place = f" on {item.suite}" if len(suites) > 1 else ""
-        place += "" if item.variant == REFERENCE else f" [{item.variant}]"
-        more = f"; about {item.needed} instances would decide" if item.needed else ""
-        table.add_row(
-            styled(f"{item.first} - {item.second}{place}"),
-            styled(_points(item.accuracy_difference, signed=True) + ("*" if item.starred else more)),
-            "" if item.p_holm is None else f"{item.p_holm:.3g}",
-            styled(_points(item.flip_rate)),
-            styled(_points(item.vote_shift) + ("*" if item.shift_starred else "")),
-            str(item.n),
-        )
-    yield table
-
-
-def _points(estimate: Any, *, signed: bool = False) -> str:
-    if estimate.value is None:
-        return "undefined"
-    form = "{:+.0f}" if signed else "{:.0f}"
-    text = form.format(100 * estimate.value)
-    if estimate.low is not None and estimate.high is not None:
-        text += f" [{form.format(100 * estimate.low)}, {form.format(100 * estimate.high)}]"
-    return text
 
 
 def _verdicts(report: Report) -> Iterator[Any]:

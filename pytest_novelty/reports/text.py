@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from pytest_novelty.headline import percent
 from pytest_novelty.metrics.catalogue import METRICS, QUANTITY, ROOT, SCORE, SIGNED
 from pytest_novelty.metrics.view import Estimate
@@ -64,3 +66,14 @@ def show_usd(value: float | None) -> str:
     if value is None:
         return "an unknown amount"
     return "$0" if value == 0 else f"${value:.4f}" if value < 0.1 else f"${value:.2f}"
+
+
+def list_transitions(table: Mapping[str, Mapping[str, int]]) -> str:
+    """The transitions that occur, the most frequent first; empty if nothing turned."""
+    moves = [
+        (count, f"{count} {before} to {after}")
+        for before, row in table.items()
+        for after, count in row.items()
+        if before != after and count
+    ]
+    return ", ".join(text for _, text in sorted(moves, key=lambda pair: -pair[0]))

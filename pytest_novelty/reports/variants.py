@@ -11,7 +11,7 @@ from pytest_novelty.metrics.view import Estimate
 from pytest_novelty.model import REFERENCE
 from pytest_novelty.plan import SuitePlan
 from pytest_novelty.reports.tables import Justify, gate_cells, new_table, styled
-from pytest_novelty.reports.text import clean, show_interval, show_value
+from pytest_novelty.reports.text import clean, list_transitions, show_interval, show_value
 
 if TYPE_CHECKING:
     from pytest_novelty.measuring import VariantResult
@@ -61,7 +61,7 @@ def variant_lines(report: Report, planned: SuitePlan, judge: str, width: int, co
             yield styled(f"  (null flips are shown by terminals of {_WIDE} columns)", "dim")
     for item in found:
         yield styled(f"  {item.variant} ({', '.join(item.changed)}): {clean(item.sentence, 300)}.")
-        if item.moves and (turned := _turned(item)):
+        if item.moves and (turned := list_transitions(item.transitions)):
             places = ", first and second as the suite has them" if planned.suite.protocol == "pairwise" else ""
             yield styled(f"    verdicts{places}: {turned}", "dim")
     for reason, names in skipped.items():
@@ -84,17 +84,6 @@ def variant_lines(report: Report, planned: SuitePlan, judge: str, width: int, co
             value = f"{show_value(gate.gate.metric, gate.value)} {show_interval(gate.gate.metric, estimate)}".strip()
             table.add_row(styled(name), styled(value), str(gate.n), *gate_cells(gate))
         yield table
-
-
-def _turned(item: VariantResult) -> str:
-    """The transitions that occur, the most frequent first."""
-    moves = [
-        (count, f"{count} {before} to {after}")
-        for before, row in item.transitions.items()
-        for after, count in row.items()
-        if before != after and count
-    ]
-    return ", ".join(text for _, text in sorted(moves, key=lambda pair: -pair[0]))
 
 
 def claim_lines(report: Report, planned: SuitePlan, judge: str, width: int, colour: bool) -> Iterator[Any]:

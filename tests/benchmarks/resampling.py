@@ -20,6 +20,8 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))  # runs from a checkout, without installation
 
+from pytest_novelty.comparing import compare_judges
+from pytest_novelty.deciding import Price
 from pytest_novelty.judges.base import Traits
 from pytest_novelty.measuring import measure
 from pytest_novelty.metrics.catalogue import metrics_for, pair_metrics_for
@@ -92,7 +94,10 @@ def measure_all(views: dict[tuple[str, str], View], suite: Suite) -> float:
         view._resamplers = next(iter(views.values()))._resamplers
     planned = SuitePlan(suite, tuple(suite.variants.values()), suite.instances, ())
     began = time.perf_counter()
-    measure(planned, views, lambda judge, variant: "")
+    rows = measure(planned, views, lambda judge, variant: "").rows
+    judges = sorted({judge for _, judge in views})
+    free = dict.fromkeys(judges, Price(0.0, "as declared"))
+    compare_judges(judges, [variant.name for variant in planned.variants], views, rows, free, None)
     return time.perf_counter() - began
 
 

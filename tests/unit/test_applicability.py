@@ -16,7 +16,7 @@ from pytest_novelty.model import Axes, Suite, Variant, Work
 REFERENCE = Variant("reference", Axes("p", related_work=True))
 OTHERS: dict[str, Any] = {
     "prompt": "q", "votes": 5, "orders": "ab", "related_work": False, "format": "plan", "params": {"a": 1}, "effort": "low",
-    "temperature": 0.5,
+    "temperature": 0.5, "granularity": "full",
 }  # fmt: skip
 
 
@@ -49,6 +49,7 @@ SAME = "would be shown the same as in the reference"
         ({"uses_prompt": False}, ("votes",), Content(), ""),
         ({}, ("related_work",), Content(same=True), SAME),
         ({}, ("format",), Content(same=True), SAME),
+        ({}, ("granularity",), Content(same=True), SAME),
         ({}, ("related_work", "format"), Content(same=True), SAME),
         ({}, ("related_work", "prompt"), Content(same=True), ""),
         ({"uses_prompt": False}, ("prompt", "related_work"), Content(same=True), f"{OWN_PROMPT} and {SAME}"),

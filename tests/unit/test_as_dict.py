@@ -135,9 +135,11 @@ def test_every_gate_is_the_objects(written: dict[str, Any], report: Report) -> N
 
 def test_every_comparison_is_the_objects(written: dict[str, Any], report: Report) -> None:
     (item,), (comparison,) = written["comparisons"], report.comparisons
-    for name in ("first", "second", "suite", "variant", "n", "p", "p_holm", "needed"):
+    for name in ("first", "second", "suite", "variant", "n", "p", "p_holm", "needed", "sentence", "advice"):
         assert item[name] == getattr(comparison, name)
-    for name in ("accuracy_difference", "flip_rate", "vote_shift"):
+    assert item["transitions"] == comparison.transitions
+    assert sum(sum(row.values()) for row in item["transitions"].values()) == 12
+    for name in ("accuracy_difference", "flip_rate", "vote_shift", "rank_flip"):
         assert estimate_of(item[name]) == values_of(getattr(comparison, name))
     # 2/12 more right, two against none: p = 1/2; 7.849 x (2/12 - 1/36) / (1/36) = 39.2
     assert (item["first"], item["second"], item["p"], item["needed"]) == ("careful", "other", 0.5, 40)

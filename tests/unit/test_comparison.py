@@ -55,7 +55,7 @@ def view_of(make_suite: Callable[..., Any], make_instance: Callable[..., Any]) -
 
 
 def compare(one: View, other: View) -> Comparison:
-    (only,) = compare_all([("one", one), ("other", other)], "reference")
+    (only,) = compare_all({"reference": [("one", one), ("other", other)]})
     return only
 
 
@@ -162,7 +162,7 @@ def test_three_judges_are_adjusted_together(view_of: ViewOf) -> None:
         ("b", view_of([WRONG] * 8 + [RIGHT] * 2)),
         ("c", view_of([WRONG] * 6 + [RIGHT] * 4)),
     ]
-    found = compare_all(views, "P4")
+    found = compare_all({"P4": views})
     assert [(item.first, item.second) for item in found] == [("a", "b"), ("a", "c"), ("b", "c")]
     assert [item.p for item in found] == pytest.approx([1 / 128, 1 / 32, 1 / 2])
     assert [item.p_holm for item in found] == pytest.approx([3 / 128, 2 / 32, 1 / 2])
@@ -171,7 +171,7 @@ def test_three_judges_are_adjusted_together(view_of: ViewOf) -> None:
 
 
 def test_one_judge_has_nobody_to_be_compared_with(view_of: ViewOf) -> None:
-    assert compare_all([("a", view_of([RIGHT]))], "reference") == []
+    assert compare_all({"reference": [("a", view_of([RIGHT]))]}) == []
 
 
 # --- votes --------------------------------------------------------------------------------------------------

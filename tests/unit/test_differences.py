@@ -151,17 +151,17 @@ def test_the_area_of_scores_that_turn_round(make_view: ViewOf) -> None:
 def test_holm_is_over_the_variants_each_metric_for_itself() -> None:
     nothing = Estimate(0.0)
     found = adjusted(
-        {
-            "P1": [Change("a", nothing, 0.01), Change("b", nothing, None)],
-            "P2": [Change("a", nothing, 0.04), Change("b", nothing, 0.04)],
-            "P3": [Change("a", nothing, None), Change("b", nothing, 0.5)],
-        }
+        [
+            [Change("a", nothing, 0.01), Change("b", nothing, None)],
+            [Change("a", nothing, 0.04), Change("b", nothing, 0.04)],
+            [Change("a", nothing, None), Change("b", nothing, 0.5)],
+        ]
     )
-    assert [change.p_holm for change in found["P1"]] == [0.02, None]
-    assert [change.p_holm for change in found["P2"]] == [0.04, 0.08]
-    assert [change.p_holm for change in found["P3"]] == [None, 0.5]
-    assert [change.starred for change in found["P2"]] == [True, False]
-    assert adjusted({}) == {}
+    assert [change.p_holm for change in found[0]] == [0.02, None]
+    assert [change.p_holm for change in found[1]] == [0.04, 0.08]
+    assert [change.p_holm for change in found[2]] == [None, 0.5]
+    assert [change.starred for change in found[1]] == [True, False]
+    assert adjusted([]) == []
 
 
 def test_a_star_at_no_difference_is_rare(make_view: ViewOf) -> None:

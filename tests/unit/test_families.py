@@ -136,7 +136,7 @@ def test_a_variant_without_votes_leaves_the_interval_open(over: str, make_view: 
         assert estimate.low > 0.5
     else:
         assert estimate.low == 0.0
-    assert PAIRED["vote_shift"].compute(members["P3"]).note == "no vote for a label under the variant"
+    assert PAIRED["vote_shift"].compute(members["P3"]).note == "one side has no vote for a label"
     flips = over_variants(PAIRED["flip_rate"], members, "max")
     assert (flips.value, flips.note) == (1.0, "most under P3")  # invalid is a label of its own
 

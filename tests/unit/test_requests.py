@@ -327,7 +327,7 @@ def test_planner_keeps_schemas_of_judges_apart(make_suite: Any, make_case: Any) 
 
 def test_axes_and_variants_are_all_covered_by_the_keys() -> None:
     """A new axis must be put into the key, or named here as one that changes no answer."""
-    in_key = {"prompt", "related_work", "format", "params", "effort", "temperature"}
+    in_key = {"prompt", "related_work", "format", "params", "effort", "temperature", "granularity"}
     no_answer_of_its_own = {"votes", "orders"}
     assert {field.name for field in dataclasses.fields(Axes)} == in_key | no_answer_of_its_own
     assert {field.name for field in dataclasses.fields(Variant)} == {"name", "axes", "changed"}

@@ -12,7 +12,7 @@ import pytest
 
 from pytest_novelty.errors import SuiteError, UnknownNameError
 from pytest_novelty.suites import embedded_suites, load_suite, resolve_suite
-from pytest_novelty.variants import check_renderings
+from pytest_novelty.variants import check_content
 
 Write = Callable[..., Path]
 
@@ -191,7 +191,7 @@ def test_a_missing_rendering_names_idea_variant_and_what_there_is(write: Write) 
     assert error.instance == "a"
     suite = load_suite(write([row], more="variants: {P: {format: plan}}"))
     with pytest.raises(SuiteError, match=r"instance 'a': .*'plan'.*'P'.*text, rewrite"):
-        check_renderings(suite, suite.variants.values())
+        check_content(suite, suite.variants.values())
 
 
 def test_gold_is_refused_where_there_are_no_labels(write: Write) -> None:

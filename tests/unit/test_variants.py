@@ -17,7 +17,7 @@ from pytest_novelty.plan import make_plan
 from pytest_novelty.settings import Settings
 from pytest_novelty.suites import embedded_suites, load_suite
 from pytest_novelty.validation import load_schema
-from pytest_novelty.variants import changed_axes, lacking_rendering, with_options
+from pytest_novelty.variants import changed_axes, find_lacking, with_options
 
 Write = Callable[..., Path]
 
@@ -77,6 +77,7 @@ AXES: dict[str, tuple[str, Any]] = {
     "params": ("{top_k: 3}", {"top_k": 3}),
     "effort": ("high", "high"),
     "temperature": ("0.5", 0.5),
+    "granularity": ("full", "full"),
 }
 
 
@@ -224,16 +225,27 @@ def test_nothing_but_the_reference_runs_unasked(tmp_path: Path) -> None:
         assert [variant.name for _, variant in plan.pairs(planned)] == ["reference"]
 
 
+def test_a_gate_on_votes_that_are_the_reference_s_own(write: Write, tmp_path: Path) -> None:
+    """Fewer votes flip outcomes, and that can be gated; they do not move votes."""
+    path = write("variants: {single: {votes: 1}}\ngates: ['vote_shift[single]<=0.9', 'flip_rate[single]<=0.9']")
+    plan = make_plan(_settings(tmp_path, variants=("single",)), {"j": lambda request: ""}, {}, with_suites=False)
+    plan.add_suite(str(path))
+    told = [text for text in plan.announcements() if "own" in text]
+    assert told == [
+        "base: vote_shift[single]<=0.9: the votes of single are the reference's own, there is no noise between them"
+    ]
+
+
 # --- renderings that ideas lack -------------------------------------------------------------------------------
 
 
-def test_a_lacking_rendering(write: Write, tmp_path: Path) -> None:
+def test_a_rendering_that_an_idea_lacks(write: Write, tmp_path: Path) -> None:
     """Named it is an error, for a gate may rest on it; among all variants it is skipped with the reason."""
     path = write("variants: {plan: {format: plan}}")
     suite = load_suite(path)
-    found = lacking_rendering(suite, suite.variants["plan"])
+    found = find_lacking(suite, suite.variants["plan"])
     assert found is not None
-    assert (found[0].id, found[1].id) == ("i1", "x")
+    assert (found.instance.id, found.idea.id) == ("i1", "x")
     for named in ({"variants": ("plan",)}, {"gates": ("tie_rate[plan]<=0.5",)}):
         plan = make_plan(_settings(tmp_path, **named), {"j": lambda request: ""}, {}, with_suites=False)
         with pytest.raises(SuiteError, match=r"instance 'i1': the idea 'x' has no rendering 'plan'"):
