@@ -17,8 +17,8 @@ class Holding(NamedTuple):
     """The records of one judge version on one suite that one model served.
 
     ``failed`` calls brought no answer and are asked again by the next run that needs them; ``unread`` answers could not be
-    read; ``later`` are of later generations, which probes keep and no run reads. ``cost_usd`` sums the calls whose cost is known, ``unpriced`` counts the others. ``first`` and ``last`` are ISO times,
-    empty where no record tells its own.
+    read; ``later`` are of later generations, which probes keep and no run reads. ``cost_usd`` sums the calls whose cost is known,
+    ``unpriced`` counts the others. ``first`` and ``last`` are ISO times, empty where no record tells its own.
     """
 
     judge: str

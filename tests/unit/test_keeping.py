@@ -255,6 +255,7 @@ def test_info_counts_what_is_there(run: Said, tmp_path: Path) -> None:
         "records",
         "failed",
         "unread",
+        "later",
         "first",
         "last",
         "cost",
