@@ -148,6 +148,7 @@ def instance_digest(instance: Instance, cluster: str | None) -> str:
             idea.id,
             idea.title,
             idea.text,
+            idea.full_text,
             dict(idea.renderings),
             [[work.title, work.text, work.year] for work in idea.related_work],
         ]

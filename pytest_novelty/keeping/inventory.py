@@ -17,8 +17,8 @@ class Holding(NamedTuple):
     """The records of one judge version on one suite that one model served.
 
     ``failed`` calls brought no answer and are asked again by the next run that needs them; ``unread`` answers could not be
-    read. ``cost_usd`` sums the calls whose cost is known, ``unpriced`` counts the others. ``first`` and ``last`` are ISO times,
-    empty where no record tells its own.
+    read; ``later`` are of later generations, which probes keep and no run reads. ``cost_usd`` sums the calls whose cost is known,
+    ``unpriced`` counts the others. ``first`` and ``last`` are ISO times, empty where no record tells its own.
     """
 
     judge: str
@@ -28,25 +28,39 @@ class Holding(NamedTuple):
     records: int
     failed: int
     unread: int
+    later: int
     cost_usd: float
     unpriced: int
     first: str
     last: str
 
 
+class Generation(NamedTuple):
+    """Later answers of one judge to questions that were answered before: what one probe asked past the store."""
+
+    name: str
+    judge: str
+    records: int
+    first: str
+    last: str
+
+
 class Inventory(NamedTuple):
-    """``holdings`` by judge, suite and age (the oldest first); ``size_bytes`` with the write-ahead log beside the file."""
+    """``holdings`` by judge, suite and age (the oldest first); ``generations``, the later ones, by age; ``size_bytes`` with the
+    write-ahead log beside the file.
+    """
 
     path: Path
     size_bytes: int
     holdings: tuple[Holding, ...]
+    generations: tuple[Generation, ...]
 
     @property
     def records(self) -> int:
         return sum(holding.records for holding in self.holdings)
 
     @property
-    def generations(self) -> dict[str, int]:
+    def origins(self) -> dict[str, int]:
         """By judge: in how many ways (version, served model) its answers came about. More than one: not all are its own now."""
         found: dict[str, set[tuple[str, str]]] = {}
         for holding in self.holdings:
@@ -55,23 +69,38 @@ class Inventory(NamedTuple):
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data, for other programs."""
-        holdings = [holding._asdict() for holding in self.holdings]
-        return {"store": str(self.path), "size_bytes": self.size_bytes, "records": self.records, "holdings": holdings}
+        return {
+            "store": str(self.path),
+            "size_bytes": self.size_bytes,
+            "records": self.records,
+            "holdings": [holding._asdict() for holding in self.holdings],
+            "generations": [generation._asdict() for generation in self.generations],
+        }
 
 
 _QUERY: Final = f"""
 SELECT judge, judge_version, suite, ifnull(model, ''), count(*), sum(status IN ({",".join("?" * len(NOT_REUSED))})),
-       sum(status NOT IN (?, {",".join("?" * len(NOT_REUSED))})), total(cost_usd), sum(cost_usd IS NULL),
+       sum(status NOT IN (?, {",".join("?" * len(NOT_REUSED))})), sum(instr(key, ?) > 0), total(cost_usd), sum(cost_usd IS NULL),
        ifnull(min(nullif(created, '')), ''), ifnull(max(nullif(created, '')), '')
-FROM records GROUP BY 1, 2, 3, 4 ORDER BY judge, suite, 10, judge_version, 4
+FROM records GROUP BY 1, 2, 3, 4 ORDER BY judge, suite, 11, judge_version, 4
+"""
+
+_LATER: Final = "~"
+"""In a key: what follows names a later generation."""
+_GENERATIONS: Final = """
+SELECT substr(key, instr(key, ?) + 1) AS name, judge, count(*), ifnull(min(nullif(created, '')), ''), ifnull(max(created), '')
+FROM records WHERE instr(key, ?) > 0 GROUP BY 1, 2 ORDER BY 4, 1, 2
 """
 
 
 def take_inventory(path: Path) -> Inventory:
     """Count what a store holds. Raises SettingsError if there is none, StoreError if it cannot be read."""
     with closing(open_existing(path)) as store:
-        rows = store.rows(_QUERY, [*NOT_REUSED, OK, *NOT_REUSED])
-    return Inventory(path, size_of(path), tuple(map(Holding._make, rows)))
+        holdings = store.rows(_QUERY, [*NOT_REUSED, OK, *NOT_REUSED, _LATER])
+        generations = store.rows(_GENERATIONS, [_LATER, _LATER])
+    return Inventory(
+        path, size_of(path), tuple(map(Holding._make, holdings)), tuple(map(Generation._make, generations))
+    )
 
 
 def open_existing(path: Path) -> SqliteStore:
@@ -107,7 +136,7 @@ def show_inventory(found: Inventory) -> Iterator[str]:
     yield f"{found.path}: {plural(found.records, 'record')}, {show_bytes(found.size_bytes)}"
     if not found.holdings:
         return
-    rows = [("judge", "version", "suite", "served by", "records", "failed", "unread", "first", "last", "cost")]
+    rows = [("judge", "version", "suite", "served by", "records", "failed", "unread", "later", "first", "last", "cost")]
     for held in found.holdings:
         known = show_usd(held.cost_usd)
         unknown = plural(held.unpriced, "call") + " of unknown cost"
@@ -115,16 +144,17 @@ def show_inventory(found: Inventory) -> Iterator[str]:
         rows.append(
             (
                 clean(held.judge, 40), clean(held.version, 12), clean(held.suite, 40), clean(held.model, 40) or "-",
-                f"{held.records:,}", f"{held.failed:,}", f"{held.unread:,}", held.first[:10] or "-", held.last[:10] or "-", cost,
+                f"{held.records:,}", f"{held.failed:,}", f"{held.unread:,}", f"{held.later:,}",
+                held.first[:10] or "-", held.last[:10] or "-", cost,
             )
         )  # fmt: skip
-    yield from aligned(rows, right=(4, 5, 6))
-    for judge, count in found.generations.items():
+    yield from aligned(rows, right=(4, 5, 6, 7))
+    for judge, count in found.origins.items():
         if count > 1:
-            yield (
-                f"{clean(judge, 40)}: {count} generations (versions and served models); a run reads those of its own version "
-                "only, whatever model served them"
-            )
+            yield f"{clean(judge, 40)}: {count} versions and served models; a run reads its own version, whatever model served it"
+    for made in found.generations:
+        when = f", {made.first[:10]}" if made.first else ""
+        yield f"{clean(made.judge, 40)}: later generation {clean(made.name, 40)}, {plural(made.records, 'record')}{when}"
 
 
 def aligned(rows: Sequence[Sequence[str]], right: tuple[int, ...] = ()) -> Iterator[str]:

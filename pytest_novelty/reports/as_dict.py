@@ -105,7 +105,7 @@ def report_to_dict(report: Report) -> dict[str, Any]:
                 "stratum": row.stratum,
                 "reference": None if row.reference is None else asdict(row.reference),
                 "metric": row.metric,
-                **estimate_to_dict(row.estimate),
+                **_estimate(row.estimate),
             }
             for row in report.metrics
         ],
@@ -186,8 +186,7 @@ def _instances(suite: Suite) -> Iterator[dict[str, Any]]:
         }
 
 
-def estimate_to_dict(estimate: Estimate) -> dict[str, Any]:
-    """Value, interval, n, method and note."""
+def _estimate(estimate: Estimate) -> dict[str, Any]:
     return {
         "value": estimate.value,
         "low": estimate.low,
@@ -222,7 +221,7 @@ def _variant(item: VariantResult) -> dict[str, Any]:
 def _change(change: Change) -> dict[str, Any]:
     return {
         "metric": change.metric,
-        **estimate_to_dict(change.estimate),
+        **_estimate(change.estimate),
         "p": change.p,
         "p_holm": change.p_holm,
         "starred": change.starred,
@@ -238,7 +237,7 @@ def _claim(item: Claim) -> dict[str, Any]:
         "variants": [
             {
                 "variant": held.variant,
-                **estimate_to_dict(held.estimate),
+                **_estimate(held.estimate),
                 "p": held.p,
                 "p_holm": held.p_holm,
                 "starred": held.starred,
@@ -260,12 +259,12 @@ def _comparison(item: Comparison) -> dict[str, Any]:
         "suite": item.suite,
         "variant": item.variant,
         "n": item.n,
-        "accuracy_difference": estimate_to_dict(item.accuracy_difference),
+        "accuracy_difference": _estimate(item.accuracy_difference),
         "p": item.p,
         "p_holm": item.p_holm,
-        "flip_rate": estimate_to_dict(item.flip_rate),
-        "vote_shift": estimate_to_dict(item.vote_shift),
-        "rank_flip": estimate_to_dict(item.rank_flip),
+        "flip_rate": _estimate(item.flip_rate),
+        "vote_shift": _estimate(item.vote_shift),
+        "rank_flip": _estimate(item.rank_flip),
         "moved": {"p": item.shift_p, "p_holm": item.shift_p_holm, "by_scores": item.by_scores},
         "detectable_vote_shift": item.seen,
         "own_noise_flip_rate": item.noise,

@@ -11,7 +11,6 @@ from pytest_novelty.metrics.catalogue import METRICS, QUANTITY, SCORE, SHARE
 from pytest_novelty.metrics.regression import MetricChange
 from pytest_novelty.metrics.view import Estimate
 from pytest_novelty.model import REFERENCE
-from pytest_novelty.reports.as_dict import estimate_to_dict
 from pytest_novelty.reports.blocks import Block
 from pytest_novelty.reports.tables import Justify
 from pytest_novelty.reports.text import clean, plural, show_usd, show_value
@@ -58,8 +57,14 @@ def metrics_block(change: Change) -> Block:
         if _is_shown(metric)
     ]
     called = "" if change.before == change.judge else f" (then {change.before})"
-    title = f"{clean(change.place, 200)}{called}: {plural(change.n, 'instance')} in both ({STARRED})"
+    title = f"{clean(change.place, 200)}{called}: {plural(change.n, 'instance')} in both{_of(change)} ({STARRED})"
     return Block(title, headings, tuple(rows), tuple(_verdict_notes(change)))
+
+
+def _of(change: Change) -> str:
+    """How many each run judged, where that is more."""
+    then, now = change.sizes
+    return "" if then == now == change.n else f" of {then:,} then and {now:,} now"
 
 
 def _is_shown(metric: MetricChange) -> bool:
@@ -215,7 +220,7 @@ def _change_to_dict(change: Change) -> dict[str, Any]:
                 "metric": metric.metric,
                 "then": metric.old.value,
                 "now": metric.new.value,
-                "difference": estimate_to_dict(metric.difference),
+                "difference": _estimate(metric.difference),
                 "p": metric.p,
                 "p_holm": metric.p_holm,
                 "starred": metric.starred,
@@ -223,10 +228,14 @@ def _change_to_dict(change: Change) -> dict[str, Any]:
             }
             for metric in change.metrics
         ],
-        "flip_rate": estimate_to_dict(turned.flip_rate),
-        "null_flip_rate": estimate_to_dict(turned.null_flip_rate),
-        "vote_shift": estimate_to_dict(turned.vote_shift),
+        "flip_rate": _estimate(turned.flip_rate),
+        "null_flip_rate": _estimate(turned.null_flip_rate),
+        "vote_shift": _estimate(turned.vote_shift),
         "vote_shift_p": turned.p,
         "vote_shift_p_holm": turned.p_holm,
         "transitions": {before: dict(row) for before, row in turned.transitions.items()},
     }
+
+
+def _estimate(estimate: Estimate) -> dict[str, Any]:
+    return {name: getattr(estimate, name) for name in ("value", "low", "high", "n", "method", "note")}

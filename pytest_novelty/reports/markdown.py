@@ -43,6 +43,7 @@ def report_to_markdown(report: Report) -> str:
             _folded(f"All that changed since {report.against.old}", list(comparison_blocks(report.against))[1:])
         )
     parts += [_folded("All metrics", _metric_blocks(report)), _folded("Variants", _variant_blocks(report))]
+    parts.append(_folded("Judges compared", _judge_blocks(report)))
     if said := [*(f"Finding: {text}" for text in report.findings), *(f"Note: {text}" for text in report.notes)]:
         parts.append(_folded("Findings and notes", [Block("", notes=tuple(clean(text, 500) for text in said))]))
     parts.append(f"{escape(_calls(report))}\n")
@@ -163,6 +164,18 @@ def _variant_blocks(report: Report) -> Iterator[Block]:
         own = [item for item in report.variants if (item.judge, item.suite) == (judge, suite)]
         notes = tuple(f"{item.variant} ({', '.join(item.changed)}): {clean(item.sentence, 300)}." for item in own)
         yield Block(f"{judge} on {clean(suite, 100)}", notes=notes)
+
+
+def _judge_blocks(report: Report) -> Iterator[Block]:
+    for suite in dict.fromkeys(item.suite for item in report.comparisons):
+        own = [item for item in report.comparisons if item.suite == suite and item.sentence]
+        variants = ["" if item.variant == REFERENCE else f" under {item.variant}" for item in own]
+        notes = tuple(
+            f"{item.first} - {item.second}{variant}: {clean(item.sentence, 400)}."
+            for item, variant in zip(own, variants, strict=True)
+        )
+        if notes:
+            yield Block(clean(suite, 100), notes=notes)
 
 
 def _calls(report: Report) -> str:

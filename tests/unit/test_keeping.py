@@ -235,7 +235,8 @@ def test_info_counts_what_is_there(run: Said, tmp_path: Path) -> None:
     )
     found = take_inventory(path)
     assert found.records == 5
-    assert found.generations == {"judge": 3, "zeta": 1}
+    assert found.origins == {"judge": 3, "zeta": 1}
+    assert found.generations == ()
     second = next(holding for holding in found.holdings if holding.model == "m-2")
     assert (second.records, second.failed, second.unread, second.cost_usd, second.unpriced) == (2, 1, 0, 0, 2)
     assert (second.first, second.last) == ("2026-03-01T00:00:00Z", "2026-03-05T00:00:00Z")
@@ -254,15 +255,34 @@ def test_info_counts_what_is_there(run: Said, tmp_path: Path) -> None:
         "records",
         "failed",
         "unread",
+        "later",
         "first",
         "last",
         "cost",
     ]
     assert [line.split()[0] for line in lines[2:6]] == ["judge", "judge", "judge", "zeta"]
-    assert lines[6].startswith("judge: 3 generations (versions and served models)")
+    assert lines[6].startswith("judge: 3 versions and served models; ")
     data = json.loads(run("store", "info", "--json", "--store", path)[1])
     assert (data["records"], len(data["holdings"]), data["holdings"][0]["judge"]) == (5, 4, "judge")
     assert data["size_bytes"] == found.size_bytes
+
+
+def test_info_tells_later_generations(run: Said, tmp_path: Path) -> None:
+    """What probes asked past the store: their keys have the generation's name behind a mark."""
+    later = [BASE._replace(key=f"{key}~night{n}", created=f"2026-03-0{n}T00:00:00Z") for key in "kl" for n in (2, 1)]
+    path = made(tmp_path / "a", BASE, BASE._replace(key="l"), *later)
+    found = take_inventory(path)
+    assert [(made.name, made.judge, made.records, made.last[:10]) for made in found.generations] == [
+        ("night1", "judge", 2, "2026-03-01"),
+        ("night2", "judge", 2, "2026-03-02"),
+    ]
+    assert [(holding.records, holding.later) for holding in found.holdings] == [(6, 4)]
+    assert run("store", "info", "--store", path)[1].splitlines()[3:] == [
+        "judge: later generation night1, 2 records, 2026-03-01",
+        "judge: later generation night2, 2 records, 2026-03-02",
+    ]
+    data = json.loads(run("store", "info", "--json", "--store", path)[1])
+    assert [row["name"] for row in data["generations"]] == ["night1", "night2"]
 
 
 def test_info_on_nothing(run: Said, tmp_path: Path) -> None:

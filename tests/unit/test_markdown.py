@@ -64,10 +64,11 @@ def test_headline_and_gates_are_in_sight_and_the_rest_is_folded(report: Report) 
     assert len(decisions) == len(report.gates)
     assert "| FAILS | strict_accuracy&gt;=0.80 | always-a | made | 0 % " in seen
     assert "soft_accuracy" not in seen
-    for summary in ("All metrics", "Variants"):
+    for summary in ("All metrics", "Variants", "Judges compared"):
         assert f"<details><summary>{summary}</summary>" in text
     assert "| soft_accuracy | right, ties count half | 50 % |" in text
     assert "warm (temperature): " in text
+    assert "- always-a - right: " in text
     assert "cost $160.00" in seen
     assert "What changed" not in text
     assert text.count("<details>") == text.count("</details>")
