@@ -269,7 +269,7 @@ def versioned(version: str, **traits: Any) -> Any:
         ({}, {"suite": with_prompt}, PROMPT, "the prompt changed: pairwise/reference 1.0.0 "),
         ({"judge": versioned("1")}, {"judge": versioned("2")}, JUDGE, "the judge changed its version: 1 -> 2"),
         ({"judge": versioned("1")}, {}, JUDGE, "the judge's code was edited (its version is a digest of the file): 1 -> "),
-        ({}, {"suite": with_votes}, PARAMETERS, "parameters changed: temperature none -> 1.0"),
+        ({}, {"suite": with_votes}, PARAMETERS, "parameters changed: temperature none -> 1"),
         ({}, {"settings": {"seed": 7}}, PARAMETERS, "parameters changed: seed 0 -> 7"),
         ({"name": "old"}, {"name": "new"}, RENAMED, "the judge has another name: old -> new"),
         (
@@ -310,7 +310,7 @@ def test_a_model_is_told_by_its_name_and_settings(take: Callable[..., Taken], tm
     assert kinds(renamed) == [MODEL]
     assert "another model is asked: m-5 -> m-6" in renamed.sentence
     assert kinds(hotter) == [PARAMETERS]
-    assert "parameters changed: asked temperature none -> 1.0" in hotter.sentence
+    assert "parameters changed: asked temperature none -> 1" in hotter.sentence
 
 
 def test_a_head_of_an_earlier_version_says_nothing_of_what_it_did_not_know(take: Callable[..., Taken]) -> None:
