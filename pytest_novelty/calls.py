@@ -177,6 +177,12 @@ def _content_digest(protocol: str, ideas: Sequence[ShownIdea], as_of: str | None
     return digest(canonical_json(content), 8)
 
 
+def shown_digest(protocol: str, instance: Instance, axes: Axes) -> str:
+    """Of what a judge is shown of an instance, and of the names of its ideas, which are labels."""
+    shown = _content_digest(protocol, [show_idea(idea, axes) for idea in instance.ideas], instance.as_of)
+    return digest(canonical_json([shown, [idea.id for idea in instance.ideas]]), 4)
+
+
 def changed_parts(wanted: str, recorded: str) -> tuple[str, ...]:
     """The names of the key parts in which two ``parts`` texts differ."""
     old = dict(part.split("=", 1) for part in recorded.split() if "=" in part)

@@ -9,6 +9,7 @@
      +- DataError                a file of the user's
      |   +- SuiteError           suite.yaml, instances.jsonl, ideas.jsonl, a folder of texts
      |   +- PromptError          a prompt template, or one that cannot be rendered for an instance
+     |   +- GoldenError          a file of golden verdicts
      +- JudgeError               a judge that cannot be loaded or entered (a failing *call* is a status, not an error)
      +- StoreError               the verdict store: corrupt, of another format, not writable
      +- RunError                 something stops a run that had begun
@@ -118,6 +119,10 @@ class SuiteError(DataError):
 
 class PromptError(DataError):
     """A prompt template is not valid, or cannot be rendered for an instance."""
+
+
+class GoldenError(DataError):
+    """A file of golden verdicts cannot be read or written."""
 
 
 class JudgeError(NoveltyError):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Final
@@ -196,6 +197,22 @@ def find_no_reference(plan: Plan, views: Views) -> list[str]:
         + plan.skipped.get((wanted, suite, ""), "did not run")
         for suite, judges in sorted(ran.items())
         if wanted not in judges
+    ]
+
+
+def find_old(outcomes: Sequence[CaseResult], max_age_days: float | None, now: dt.datetime) -> list[str]:
+    """Verdicts from the store that are older than is allowed: the judge may not be what it was."""
+    if max_age_days is None:
+        return []
+    limit = (now - dt.timedelta(days=max_age_days)).strftime("%Y-%m-%dT%H:%M:%SZ")
+    found: dict[tuple[str, str], list[str]] = {}
+    for result in outcomes:
+        if result.usage.oldest and result.usage.oldest < limit:
+            found.setdefault((result.judge, result.suite), []).append(result.usage.oldest)
+    return [
+        f"{len(dates)} outcomes of {judge} on {suite} rest on verdicts of more than {max_age_days:g} days ago (the oldest of "
+        f"{min(dates)[:10]}): --novelty-probe=30 tells whether the judge is still the same, --novelty-refresh asks all anew"
+        for (judge, suite), dates in sorted(found.items())
     ]
 
 

@@ -47,6 +47,9 @@ BA: Final = "ba"
 REFERENCE: Final = "reference"
 """The name of the variant that a suite's defaults describe."""
 
+LATER: Final = "~"
+"""In a record's key, before the name of its generation: a later answer to the same question, which no run reads."""
+
 # --- suites -------------------------------------------------------------------------------------------------
 
 

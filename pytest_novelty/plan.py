@@ -155,6 +155,8 @@ class Plan:
         else:
             instances = sample_instances(suite, self.settings.sample, self.settings.seed)
         gates = gates_for(suite, [parse_gate(text) for text in self.settings.gates])
+        if self.settings.probe:  # too few instances for the suite's gates; it is the comparison that decides
+            gates = ()
         planned = _with_stability_gate(SuitePlan(suite, chosen, instances, gates, looks))
         for judge in self.judges:
             if judge.judges(suite.protocol) and judge.traits.uses_prompt:
@@ -170,6 +172,8 @@ class Plan:
         """
         wanted = self.option_variants if named is None else tuple(named)
         names = set(suite.variants) if "all" in wanted else {REFERENCE, *wanted}
+        if self.settings.probe:
+            names = {REFERENCE}
         for name in sorted(names - set(suite.variants)):
             if named is not None:
                 raise UnknownNameError(f"variant of the suite {suite.name}", name, suite.variants)

@@ -11,6 +11,7 @@ from pytest_novelty.budget import Ledger
 from pytest_novelty.calls import Call, CallPlanner, Case, changed_parts
 from pytest_novelty.engine import Engine
 from pytest_novelty.errors import MissingVerdictError, NoveltyError, RunError
+from pytest_novelty.generations import past_store
 from pytest_novelty.model import OK, Record
 from pytest_novelty.outcomes import CaseResult, case_result
 from pytest_novelty.plan import Plan
@@ -31,6 +32,7 @@ class Runner:
     ----------
     workers: processes that share the run's concurrency.
     loop, stuck_hint: handed to the engine.
+    generation: of a probe: ask past the store, and keep the answers under this name.
     """
 
     def __init__(
@@ -42,10 +44,12 @@ class Runner:
         workers: int = 1,
         loop: asyncio.AbstractEventLoop | None = None,
         stuck_hint: str = "",
+        generation: str = "",
     ) -> None:
         settings = plan.settings
         self._plan = plan
         self._store = store
+        self._generation = generation
         self._planner = CallPlanner(plan.prompts, settings.seed)
         self._engine = Engine(
             plan.judges,
@@ -152,7 +156,10 @@ class Runner:
                 planned.append((case, self._planner.plan(case)))
             except NoveltyError as error:  # it belongs to that case, not to the one that is waited for
                 self._tickets[case.label] = error
-        for (case, _), ticket in zip(planned, self._engine.submit([calls for _, calls in planned]), strict=True):
+        batches = [calls for _, calls in planned]
+        if self._generation:
+            batches = past_store(batches, self._store, self._generation)
+        for (case, _), ticket in zip(planned, self._engine.submit(batches), strict=True):
             self._tickets[case.label] = ticket
 
     def _missing(self, calls: Sequence[Call]) -> MissingVerdictError:

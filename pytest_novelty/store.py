@@ -21,7 +21,7 @@ from typing import Any, Final, Protocol
 from pytest_novelty.digests import canonical_json
 from pytest_novelty.errors import StoreError
 from pytest_novelty.judges.base import Pace
-from pytest_novelty.model import ERROR, OK, TIMEOUT, Document, Record
+from pytest_novelty.model import ERROR, LATER, OK, TIMEOUT, Document, Record
 from pytest_novelty.pace import MemoryPace, SharedPace
 
 _FORMAT: Final = 2
@@ -110,7 +110,8 @@ class MemoryStore:
         return sum(costs) / len(costs) if costs else None, seconds, len(costs)
 
     def count(self, suite: str, judge: str, version: str) -> int:
-        slots = [(r.suite, r.judge, r.judge_version) for r in self._records.values() if r.status not in NOT_REUSED]
+        kept = [r for r in self._records.values() if r.status not in NOT_REUSED and LATER not in r.key]
+        slots = [(r.suite, r.judge, r.judge_version) for r in kept]
         return slots.count((suite, judge, version))
 
     def count_older(self, suite: str, judge: str, version: str) -> int:
@@ -272,9 +273,10 @@ class SqliteStore:
 
     def count(self, suite: str, judge: str, version: str) -> int:
         query = (
-            "SELECT count(*) FROM records WHERE suite = ? AND judge = ? AND judge_version = ? AND status NOT IN (?, ?)"
+            "SELECT count(*) FROM records WHERE suite = ? AND judge = ? AND judge_version = ? AND status NOT IN (?, ?) "
+            "AND instr(key, ?) = 0"
         )
-        row = self.row(query, (suite, judge, version, *NOT_REUSED))
+        row = self.row(query, (suite, judge, version, *NOT_REUSED, LATER))
         return int(row[0]) if row else 0
 
     def count_older(self, suite: str, judge: str, version: str) -> int:

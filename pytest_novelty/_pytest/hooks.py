@@ -9,12 +9,13 @@ from typing import Any, Final
 
 import pytest
 
+from pytest_novelty._pytest.arguments import MODULE
 from pytest_novelty._pytest.attached import ATTRIBUTE, LETTER, STOPPED, attach
 from pytest_novelty._pytest.cases import plain
 from pytest_novelty._pytest.gate_reports import emit_gates
 from pytest_novelty._pytest.ids import VIRTUAL, case_ids
 from pytest_novelty._pytest.marks import suites_of
-from pytest_novelty._pytest.session import MODULE, NoveltySession, group_cases
+from pytest_novelty._pytest.session import NoveltySession, group_cases
 from pytest_novelty.engine import BUDGET_IS_REACHED
 from pytest_novelty.errors import NoveltyError
 from pytest_novelty.runner import IS_UNRECORDED
@@ -176,7 +177,9 @@ class ActiveHooks:
                 self.session.conclude(unenforced)
                 self.session.write_reports()
             return
-        self.session.conclude(unenforced or ("deselected" if self._deselected else ""))
+        report = self.session.conclude(unenforced or ("deselected" if self._deselected else ""))
+        if not self.session.goldens.conclude(report, self.session.generation, write=not self._interrupted):
+            self._incomplete = True
         if not self.session.write_reports():
             self._incomplete = True  # a report that CI waits for is missing
         if self.session.nothing_was_read:

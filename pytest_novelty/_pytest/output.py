@@ -15,6 +15,7 @@ def header_lines(session: NoveltySession) -> list[str]:
     from pytest_novelty.reports.announcement import announce
 
     lines = announce(session.plan, *_stored_counts(session))
+    lines += session.goldens.announce(session.plan)
     dist = session.config.getoption("dist", "no")
     if dist not in ("no", "load") or (dist == "load" and not session.only_suites):
         lines.append("novelty: workers look ahead by one case only (they do so further with --dist load and no paths)")
@@ -28,7 +29,7 @@ def _stored_counts(session: NoveltySession) -> tuple[dict[str, int], dict[str, i
     from pytest_novelty.cassette import open_store
 
     plan = session.plan
-    if not plan.settings.store.exists() or plan.settings.refresh:
+    if not plan.settings.store.exists() or plan.settings.refresh or plan.settings.probe:
         return {}, {}
     store = open_store(plan.settings.store, offline=plan.settings.offline)
     try:
@@ -70,5 +71,5 @@ def write_summary(session: NoveltySession, reporter: Any) -> None:
 
         reporter.write_sep("-", f"changed since {clean(report.against.old, 60)}")
         reporter.write_line(render_blocks(comparison_blocks(report.against), width=width, colour=reporter.hasmarkup))
-    for line in session.written:
+    for line in (*session.goldens.written, *session.written):
         reporter.write_line(f"novelty: {line}")

@@ -37,6 +37,9 @@ class Traits:
         the mean score from which an idea counts as novel (at most which, if the high end is ``"not novel"``).
     may_tie, may_abstain: whether ``winner: "tie"`` and ``novel: null`` / ``winner: null`` are valid answers.
     retrieves, honours_as_of: whether it looks things up, and whether it ignores what appeared after ``request.as_of``.
+    index_version: of a judge that retrieves, the state of what it searches (a date, a digest): golden verdicts keep it, no
+        store key does.
+    deterministic: the same request always gets the same answer, so that golden verdicts must be met exactly.
     """
 
     version: str = ""
@@ -52,6 +55,8 @@ class Traits:
     may_abstain: bool = False
     retrieves: bool = False
     honours_as_of: bool = False
+    index_version: str = ""
+    deterministic: bool = False
 
 
 class Expected(NamedTuple):
@@ -272,6 +277,8 @@ _CHECKS: Final[dict[str, Callable[[object], str]]] = {
     "may_abstain": _boolean,
     "retrieves": _boolean,
     "honours_as_of": _boolean,
+    "index_version": _version,
+    "deterministic": _boolean,
 }
 
 

@@ -25,6 +25,10 @@ def announce(plan: Plan, stored: Mapping[str, int], older: Mapping[str, int]) ->
         return lines
     lines += [_suite_line(plan, planned, stored.get(planned.suite.name, 0)) for planned in plan.suites.values()]
     settings = plan.settings
+    if settings.probe:
+        lines.append(
+            "novelty probe: the reference is asked past the store, to be compared with what is recorded; no gates"
+        )
     budget = "" if settings.budget_usd is None else f", budget {show_usd(settings.budget_usd)}"
     mode = ", offline: answers come from the store only" if settings.offline else ""
     lines.append(

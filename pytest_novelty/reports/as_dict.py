@@ -10,6 +10,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from pytest_novelty.drifting import drift_to_dict
 from pytest_novelty.errors import SettingsError
 from pytest_novelty.instances import instance_digest
 from pytest_novelty.judges.base import Traits
@@ -54,6 +55,8 @@ def report_to_dict(report: Report) -> dict[str, Any]:
                 "offline": settings.offline,
                 "refresh": settings.refresh,
                 "missing": settings.missing,
+                "probe": settings.probe,
+                "max_age_days": settings.max_age_days,
                 "concurrency": settings.concurrency,
                 "variants": list(settings.variants),
                 "gates": list(settings.gates),
@@ -148,6 +151,7 @@ def report_to_dict(report: Report) -> dict[str, Any]:
             }
             for result in report.outcomes
         ],
+        "drift": [drift_to_dict(item) for item in report.drifts],
         "calls": asdict(report.calls),
         "baselines": dict(report.baselines),
         "findings": list(report.findings),

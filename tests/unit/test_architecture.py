@@ -33,7 +33,7 @@ LAYERS = [
         "pace",
     ],
     ["designs", "own_ideas", "new_suite", "prompt_views"],
-    ["calls", "applicability", "outcomes", "recording", "store", "cassette", "budget"],
+    ["calls", "applicability", "outcomes", "recording", "store", "cassette", "budget", "generations"],
     ["lanes", "tickets", "sync_runner", "async_runner", "engine", "plan", "metrics"],
     [
         "derivation",
@@ -47,6 +47,7 @@ LAYERS = [
         "claiming",
         "comparing",
     ],
+    ["golden", "drifting", "probing"],
     ["reports", "results", "dryrun", "keeping", "between_runs"],
     ["stopping"],
     ["evaluation", "cli", "cli_store", "cli_compare"],
