@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import tempfile
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
 
 FOLDER: Final = "golden"
 _EXTENSION: Final = "txt"
+_LEFT_FOR_S: Final = 3600.0
 _INSTALL: Final = "Install the extra: pip install 'pytest-novelty[golden]'"
 
 
@@ -225,6 +228,10 @@ def _make_machinery() -> Any:
 
 def _replace(path: Path, text: str) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
+    for left in path.parent.glob(f".{path.name}.*"):  # by a run that was killed, not by one that writes now
+        with contextlib.suppress(FileNotFoundError):
+            if time.time() - left.stat().st_mtime > _LEFT_FOR_S:
+                left.unlink()
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:
         with open(handle, "w", encoding="utf-8", newline="\n") as file:  # noqa: PTH123 - the handle is open already

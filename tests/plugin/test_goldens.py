@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 import sys
 from pathlib import Path
@@ -202,6 +203,11 @@ def test_a_kill_during_the_write_leaves_the_old_file(lab: Lab, moment: str) -> N
     (lab.path / "conftest.py").write_text(f'{conftest}\n{_TURNED.strip()}\njudge.version = other.version = "2"\n')
     ran = lab.judge("judge other", "small", *UPDATE)
     assert not ran.calls  # what was answered before the kill is stored
+    (left,) = (lab.path / "golden").glob(".*")
+    os.utime(left, (0, 0))
+    edit(lab, "golden/small.judge.txt", "\t0:2\t", "\t2:0\t")
+    lab.judge("judge other", "small", *UPDATE)
+    assert not left.exists()
     assert "golden/small.judge.txt (8 changed)" in ran.plain
 
 
