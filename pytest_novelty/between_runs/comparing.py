@@ -21,7 +21,7 @@ MAIN: Final = {"pairwise": ("strict_accuracy",), "pointwise": ("accuracy", "auro
 class Change:
     """A judge on a suite under a variant, now against then, on the ``n`` instances that both runs judged.
 
-    ``before``: the judge's name then.
+    ``before``: the judge's name then. ``sizes``: how many instances the two runs judged (then, now).
     """
 
     judge: str
@@ -29,6 +29,7 @@ class Change:
     suite: str
     variant: str
     n: int
+    sizes: tuple[int, int]
     metrics: tuple[MetricChange, ...]
     turned: Turned
 
@@ -146,8 +147,12 @@ def compare_reports(old: SavedReport, new: SavedReport) -> RunComparison:
         pair = Pair(view, old.views[before])
         if not len(pair):
             continue
-        metrics = metric_changes(pair, old.estimates.get(before, {}), new.estimates.get((suite, variant, judge), {}))
-        changes.append(Change(judge, before[2], suite, variant, len(pair), tuple(metrics), turned_verdicts(pair)))
+        sizes = (len(old.views[before]), len(view))
+        known = (old.estimates.get(before, {}), new.estimates.get((suite, variant, judge), {}))
+        metrics = metric_changes(pair, *known) if sizes == (len(pair), len(pair)) else metric_changes(pair)
+        changes.append(
+            Change(judge, before[2], suite, variant, len(pair), sizes, tuple(metrics), turned_verdicts(pair))
+        )
     return RunComparison(
         old.source,
         new.source,

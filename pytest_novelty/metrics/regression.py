@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,7 +12,7 @@ from pytest_novelty.metrics.catalogue import CATALOGUE, Metric, metrics_for
 from pytest_novelty.metrics.deferred import Computed, settle
 from pytest_novelty.metrics.differences import CHANGES, STAR, difference
 from pytest_novelty.metrics.pairing import Pair
-from pytest_novelty.metrics.view import Estimate
+from pytest_novelty.metrics.view import Estimate, View
 
 _NOT_PAIRED = ("cost_usd", "score_levels", "cyclic_triads", "reliability")
 """Counted, or no mean over instances: their values stand side by side, without a difference."""
@@ -20,7 +20,7 @@ _NOT_PAIRED = ("cost_usd", "score_levels", "cyclic_triads", "reliability")
 
 @dataclass(frozen=True)
 class MetricChange:
-    """``metric`` then and now, each on all of its run's instances, and ``difference`` (now less then) on those of both.
+    """``metric`` then and now, and their paired ``difference`` (now less then), on the instances of both runs.
 
     ``p``: exact swap test; None where there is no paired difference. ``moves``: something differs in some instance.
     ``p_holm``: adjusted over everything that a comparison tests.
@@ -73,26 +73,43 @@ class Turned:
         return self.p_holm is not None and self.p_holm <= STAR
 
 
-def metric_changes(pair: Pair, old: Mapping[str, Estimate], new: Mapping[str, Estimate]) -> list[MetricChange]:
+def metric_changes(
+    pair: Pair, old: Mapping[str, Estimate] | None = None, new: Mapping[str, Estimate] | None = None
+) -> list[MetricChange]:
     """The change of every metric that is defined on either side, not yet adjusted; ``pair.one`` is now, ``pair.other`` then.
 
-    ``old``, ``new``: the estimates that the runs reported.
+    ``old``, ``new``: the estimates that the runs reported, if both rest on the instances of the pair.
     """
     metrics = [metric for metric in metrics_for(pair.one.suite) if metric.name != "cost_usd"]
-    undefined = Estimate.undefined("not measured")
-    told = [(old.get(metric.name, undefined), new.get(metric.name, undefined)) for metric in metrics]
-    kept = [
-        (metric, then, now)
-        for metric, (then, now) in zip(metrics, told, strict=True)
-        if then.value is not None or now.value is not None
+    then, now = _estimates(metrics, pair.other, old), _estimates(metrics, pair.one, new)
+    kept = [metric for metric in metrics if then[metric.name].value is not None or now[metric.name].value is not None]
+    later = [_paired(metric, pair) for metric in kept]
+    settled = settle([computed for computed, _ in later])
+    return [
+        MetricChange(
+            metric.name,
+            then[metric.name],
+            now[metric.name],
+            estimate,
+            p,
+            p is not None and _moves(metric, pair, estimate),
+        )
+        for metric, (_, p), estimate in zip(kept, later, settled, strict=True)
     ]
-    later: list[tuple[Computed, float | None]] = [_paired(metric, pair) for metric, _, _ in kept]
-    settled = settle([item for item, _ in later])
-    found = []
-    for (metric, then, now), (_, p), estimate in zip(kept, later, settled, strict=True):
-        moves = p is not None and not estimate.note.startswith("no difference")
-        found.append(MetricChange(metric.name, then, now, estimate, p, moves))
-    return found
+
+
+def _estimates(metrics: Sequence[Metric], view: View, known: Mapping[str, Estimate] | None) -> dict[str, Estimate]:
+    if known is not None:
+        return {metric.name: known.get(metric.name, Estimate.undefined("not measured")) for metric in metrics}
+    computed = settle([metric.later(view) for metric in metrics])
+    return {metric.name: estimate for metric, estimate in zip(metrics, computed, strict=True)}
+
+
+def _moves(metric: Metric, pair: Pair, difference: Estimate) -> bool:
+    """Something differs in some instance."""
+    if metric.name == "auroc":
+        return not np.array_equal(pair.one.mean_scores, pair.other.mean_scores, equal_nan=True)
+    return not difference.note.startswith("no difference")
 
 
 def _paired(metric: Metric, pair: Pair) -> tuple[Computed, float | None]:

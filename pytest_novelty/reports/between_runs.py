@@ -57,8 +57,14 @@ def metrics_block(change: Change) -> Block:
         if _is_shown(metric)
     ]
     called = "" if change.before == change.judge else f" (then {change.before})"
-    title = f"{clean(change.place, 200)}{called}: {plural(change.n, 'instance')} in both ({STARRED})"
+    title = f"{clean(change.place, 200)}{called}: {plural(change.n, 'instance')} in both{_of(change)} ({STARRED})"
     return Block(title, headings, tuple(rows), tuple(_verdict_notes(change)))
+
+
+def _of(change: Change) -> str:
+    """How many each run judged, where that is more."""
+    then, now = change.sizes
+    return "" if then == now == change.n else f" of {then:,} then and {now:,} now"
 
 
 def _is_shown(metric: MetricChange) -> bool:

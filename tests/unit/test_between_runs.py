@@ -200,11 +200,23 @@ def test_one_family_over_all_that_is_tested(pairs: Suite) -> None:
     assert 10 < len(tested) < len(metrics)
 
 
-def test_only_common_instances_are_paired(pairs: Suite) -> None:
+def test_only_common_instances_count(pairs: Suite) -> None:
     old, new = evaluate({"mine": right(0.9)}, pairs, sample=20), evaluate({"mine": right(0.2, "2")}, pairs, sample=50)
     found = compared(old, new)
-    assert found.changes[0].n == 20
-    assert {metric.difference.n for metric in found.changes[0].metrics if metric.metric == "tie_rate"} == {20}
+    (change,) = found.changes
+    assert (change.n, change.sizes) == (20, (20, 50))
+    metrics = {metric.metric: metric for metric in change.metrics}
+    assert {metrics[name].difference.n for name in ("strict_accuracy", "tie_rate")} == {20}
+    for metric in metrics.values():
+        if metric.difference.value is not None:
+            assert metric.difference.value == pytest.approx((metric.new.value or 0) - (metric.old.value or 0))
+    assert metrics["strict_accuracy"].new != new.metric("strict_accuracy")
+    assert "mine on made: 20 instances in both of 20 then and 50 now" in shown(found)
+
+
+def test_scores_that_do_not_move_are_no_test(ideas: Suite) -> None:
+    report = evaluate({"mine": judge_of(scored, threshold=5.0)}, ideas, votes=3)
+    assert {metric.p_holm for metric in compared(report, report).changes[0].metrics} == {None}
 
 
 def test_a_renamed_judge_is_compared_under_its_new_name(pairs: Suite) -> None:
