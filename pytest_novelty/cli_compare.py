@@ -51,12 +51,18 @@ def compare_two_reports(arguments: argparse.Namespace) -> int:
 
 
 def annotate_gates(arguments: argparse.Namespace) -> int:
-    """Print a line for each gate that did not pass, as a GitHub workflow turns into an annotation: an error if it fails, a
-    warning if it is undecided, a notice if it is not enforced. The status is 0: that of the run itself says whether it failed.
+    """Print a line for each gate, and each comparison with recorded verdicts, that did not pass, as a GitHub workflow turns into
+    an annotation: an error if it fails, a warning if it is undecided, a notice if it is not enforced. The status is 0: that of
+    the run itself says whether it failed.
     """
     from pytest_novelty.between_runs.reading import read_json
     from pytest_novelty.reports.annotations import annotation_lines
 
-    for line in annotation_lines(read_json(arguments.report)["gates"]):
+    report = read_json(arguments.report)
+    drifts = [
+        {**drift, "name": f"compared with {drift['against']}", "message": drift["sentence"]}
+        for drift in report["drift"]
+    ]
+    for line in annotation_lines([*report["gates"], *drifts]):
         print(line.encode("utf-8", "backslashreplace").decode())
     return 0

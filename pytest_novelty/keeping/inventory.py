@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from pytest_novelty.errors import SettingsError, StoreError
-from pytest_novelty.model import OK
+from pytest_novelty.model import LATER, OK
 from pytest_novelty.store import NOT_REUSED, SqliteStore
 
 
@@ -85,8 +85,6 @@ SELECT judge, judge_version, suite, ifnull(model, ''), count(*), sum(status IN (
 FROM records GROUP BY 1, 2, 3, 4 ORDER BY judge, suite, 11, judge_version, 4
 """
 
-_LATER: Final = "~"
-"""In a key: what follows names a later generation."""
 _GENERATIONS: Final = """
 SELECT substr(key, instr(key, ?) + 1) AS name, judge, count(*), ifnull(min(nullif(created, '')), ''), ifnull(max(created), '')
 FROM records WHERE instr(key, ?) > 0 GROUP BY 1, 2 ORDER BY 4, 1, 2
@@ -96,8 +94,8 @@ FROM records WHERE instr(key, ?) > 0 GROUP BY 1, 2 ORDER BY 4, 1, 2
 def take_inventory(path: Path) -> Inventory:
     """Count what a store holds. Raises SettingsError if there is none, StoreError if it cannot be read."""
     with closing(open_existing(path)) as store:
-        holdings = store.rows(_QUERY, [*NOT_REUSED, OK, *NOT_REUSED, _LATER])
-        generations = store.rows(_GENERATIONS, [_LATER, _LATER])
+        holdings = store.rows(_QUERY, [*NOT_REUSED, OK, *NOT_REUSED, LATER])
+        generations = store.rows(_GENERATIONS, [LATER, LATER])
     return Inventory(
         path, size_of(path), tuple(map(Holding._make, holdings)), tuple(map(Generation._make, generations))
     )

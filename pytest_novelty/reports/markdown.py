@@ -37,6 +37,7 @@ def report_to_markdown(report: Report) -> str:
     parts = ["### Novelty judges\n"]
     parts += [f"{escape(clean(sentence))}\n" for sentence in headline_sentences(report)]
     parts += _gates(report.gates)
+    parts += _drifts(report)
     if report.against is not None:
         parts += _changed(report.against)
         parts.append(
@@ -111,6 +112,20 @@ def _gate_block(gates: list[GateResult]) -> Block:
         ("", "left"),
     )
     return Block("", headings, tuple(rows))
+
+
+def _drifts(report: Report) -> Iterator[str]:
+    """Comparisons with recorded verdicts: what they say in sight, the verdicts that differ folded."""
+    for drift in report.drifts:
+        title = f"{drift.judge} on {clean(drift.suite, 100)}, compared with {clean(drift.against, 100)}"
+        yield _section(
+            Block(f"{title}: {DECISIONS[drift.decision][0]}", notes=tuple(clean(drift.sentence, 1000).split("; ")))
+        )
+        if drift.differing:
+            ordered = sorted(drift.differing, key=lambda item: not item.label_differs)
+            rows = tuple((clean(item.instance, 60), clean(item.before, 60), clean(item.after, 60)) for item in ordered)
+            headings: tuple[tuple[str, Justify], ...] = (("instance", "left"), ("before", "left"), ("after", "left"))
+            yield _folded("Verdicts that differ", [Block("", headings, rows)])
 
 
 def _changed(found: RunComparison) -> Iterator[str]:

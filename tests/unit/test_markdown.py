@@ -13,6 +13,8 @@ import pytest
 from pytest_novelty import evaluate
 from pytest_novelty.between_runs.comparing import compare_reports
 from pytest_novelty.between_runs.reading import read_report
+from pytest_novelty.cli import main
+from pytest_novelty.drifting import Differing, Drift
 from pytest_novelty.model import Axes, Suite, Variant
 from pytest_novelty.reports.files import write_report
 from pytest_novelty.reports.markdown import LIMIT, comparison_to_markdown, escape, report_to_markdown
@@ -99,6 +101,20 @@ def test_what_changed_is_in_sight_and_what_did_not_is_folded(suite: Suite) -> No
         assert "still on made" not in seen
         assert "**still on made: 40 instances in both" in text
         assert "Cost: $80.00 for 160 calls, $0.50 each then" in seen
+
+
+def test_comparisons_with_recorded_verdicts(report: Report, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    sentence = "drifted beyond its noise: vote shift 29 points; another model answered"
+    differing = (Differing("i1", "x 2:0", "x 1:1", False), Differing("i2", "x 2:0", "y 0:2", True))
+    report.drifts = [Drift("right", "made", "golden/a.txt", "drifted", "fail", sentence, differing=differing)]
+    text = report_to_markdown(report)
+    assert "**right on made, compared with golden/a.txt: FAILS**" in in_sight(text)
+    assert "- drifted beyond its noise: vote shift 29 points\n- another model answered\n" in in_sight(text)
+    assert text.index("| i2 | x 2:0 | y 0:2 |") < text.index("| i1 | x 2:0 | x 1:1 |")
+    report.gates = []
+    write_report(report, tmp_path / "out.json")
+    assert main(["annotate", str(tmp_path / "out.json")]) == 0
+    assert capsys.readouterr().out == f"::error title=right on made%3A compared with golden/a.txt::{sentence}\n"
 
 
 def test_it_fits_a_comment(report: Report, suite: Suite) -> None:
