@@ -17,6 +17,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from datetime import date
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -96,10 +97,16 @@ def test_cells() -> Iterator[tuple[str, int, int, Callable[[Rng], float | None]]
     yield "claim, novel share", 40, 500, lambda rng: novel_share_p(rng, 40)
 
 
+@cache
+def few(n: int) -> Resampler:
+    """Of a test only its p counts, and no bootstrap is in that."""
+    return Resampler(n, 50)
+
+
 def twice(rng: Rng, n: int, kind: str, size: float) -> Pair:
     """The same judge asked twice."""
     p = both(mixture(rng, 1, n, kind, size)[0])
-    return Pair(view_of_votes(tallies(rng, p)), view_of_votes(tallies(rng, p)))
+    return Pair(view_of_votes(tallies(rng, p), few(n)), view_of_votes(tallies(rng, p), few(n)))
 
 
 def accuracy_p(pair: Pair) -> float | None:
@@ -109,11 +116,12 @@ def accuracy_p(pair: Pair) -> float | None:
 def pairs_won_p(rng: Rng, n: int, kind: str, size: float) -> float | None:
     """The names of the two systems say nothing."""
     p = mixture(rng, 1, n, kind, size)[0]
-    return differences(view_of_votes(tallies(rng, both(np.where(rng.random(n) < 0.5, p, 1 - p)))), OURS)[0].p
+    votes = tallies(rng, both(np.where(rng.random(n) < 0.5, p, 1 - p)))
+    return differences(view_of_votes(votes, few(n)), OURS)[0].p
 
 
 def novel_share_p(rng: Rng, n: int) -> float | None:
-    return differences(view_of_votes(tallies(rng, rng.beta(0.3, 0.3, n)[:, None])), OURS)[0].p
+    return differences(view_of_votes(tallies(rng, rng.beta(0.3, 0.3, n)[:, None]), few(n)), OURS)[0].p
 
 
 def silent(rng: Rng, n: int, share: float) -> Pair:
