@@ -18,7 +18,7 @@ from pytest_novelty._pytest.against import Against
 from pytest_novelty._pytest.arguments import read_arguments, real_argument, replace_arguments
 from pytest_novelty._pytest.attached import ATTRIBUTE, UNRECORDED, WIRE
 from pytest_novelty._pytest.cases import letter_of, plain
-from pytest_novelty._pytest.collecting import Collecting, not_collecting
+from pytest_novelty._pytest.collecting import Collecting, load_report_modules, not_collecting
 from pytest_novelty._pytest.goldens import Goldens
 from pytest_novelty._pytest.ids import case_ids, gate_id
 from pytest_novelty._pytest.looking import Looking, refuse_workers
@@ -244,6 +244,8 @@ class NoveltySession:
             problem = error
         if problem is not None:  # outside the handler, or pytest would show both exceptions
             self._give_up(problem, item)
+        if case.judge.waits and not self.is_worker:
+            load_report_modules()
         item.stash[WIRE] = self._to_text(result, case)
         if getattr(self.config.option, "xmlpath", None):
             item.user_properties.append(("novelty_result", result.outcome.result))

@@ -171,6 +171,11 @@ class Judge:
         return None if expect is None else expect(request)
 
     @functools.cached_property
+    def waits(self) -> bool:
+        """Whether most of a call is waiting for a server, so that other work can be done meanwhile."""
+        return self._ships_with("asks_a_server")
+
+    @functools.cached_property
     def tells_its_calls(self) -> bool:
         """Whether its answers say how they came about (retries, seconds, settings); of any other judge only we measure that."""
         return self._ships_with("asks_a_server") or self._ships_with("repeats_records")
