@@ -113,13 +113,27 @@ def _moved(facts: Facts) -> tuple[str, str]:
     if facts.noise is not None:
         size += f", {percent(facts.noise)} % would flip by its own noise"
     if _is_significant(facts.together_p):
-        before, after = (side.get("position_bias") for side in (facts.reference, facts.variant))
-        lean = ""
-        if before is not None and after is not None and before.value is not None and after.value is not None:
-            lean = f"the lean to the idea shown first goes from {_lean(before.value)} to {_lean(after.value)} points, "
-        return TOGETHER, f"order and {subject.removeprefix('the ')} together{several}: {lean}{size}"
+        return TOGETHER, f"order and {subject.removeprefix('the ')} together{several}: {_pull(facts)}{size}"
     also = "; it also follows the position" if all(map(_is_significant, facts.order_p)) else ""
     return VARIANT, f"{subject} {'move' if plural else 'moves'} it{several} ({size}){also}"
+
+
+def _pull(facts: Facts) -> str:
+    """What the order does under either wording: the lean to the first shown or, where that changes less, the effect whichever
+    way it goes.
+    """
+    changes = []
+    for metric, name, form in (
+        ("position_bias", "the lean to the idea shown first", _lean),
+        ("excess_order_flip", "what the order does to a vote", lambda value: f"{100 * max(0.0, value) ** 0.5:.0f}"),
+    ):
+        sides = [side.get(metric) for side in (facts.reference, facts.variant)]
+        values = [side.value for side in sides if side is not None and side.value is not None]
+        if len(values) == 2:
+            told = f"{name} goes from {form(values[0])} to {form(values[1])} points, "
+            roots = [abs(value) ** 0.5 if metric == "excess_order_flip" else value for value in values]
+            changes.append((abs(roots[1] - roots[0]), told))
+    return max(changes)[1] if changes else ""
 
 
 def _lost(facts: Facts) -> str:
@@ -134,8 +148,8 @@ def _lost(facts: Facts) -> str:
 
 
 def _nothing(facts: Facts) -> str:
-    excess = facts.compared.get("excess_flip")
-    n = facts.n if excess is None or excess.value is None else excess.n
+    rests_on = facts.compared.get("score_shift" if facts.by_scores else "excess_flip")
+    n = facts.n if rests_on is None or rests_on.value is None else rests_on.n
     text = f"no effect found in n = {n}"
     if facts.seen is not None:
         text += f"; an effect above {_points(facts.seen)} would have been seen 4 times in 5"

@@ -43,6 +43,8 @@ class Claim:
     held: tuple[Held, ...]
     least_favourable: str
     sentence: str
+    silent: tuple[str, ...] = ()
+    """Variants that were asked and gave no verdict to tell the difference by."""
 
     @property
     def signs(self) -> int:
@@ -77,28 +79,41 @@ def find_claims(planned: SuitePlan, views: Mapping[Key, View], judges: Sequence[
                 of_measure.setdefault(difference.measure, []).append((name, difference))
         for measure, rows in of_measure.items():
             if rows[0][0] == REFERENCE:
-                found.append(_claim(judge, planned.suite.name, contrast, measure, rows))
+                told = {name for name, _ in rows}
+                silent = tuple(name for name in names if name not in told)
+                found.append(_claim(judge, planned.suite.name, contrast, measure, rows, silent))
     return found
 
 
-def _claim(judge: str, suite: str, contrast: Contrast, measure: str, rows: list[tuple[str, Difference]]) -> Claim:
+def _claim(
+    judge: str,
+    suite: str,
+    contrast: Contrast,
+    measure: str,
+    rows: list[tuple[str, Difference]],
+    silent: tuple[str, ...],
+) -> Claim:
     adjusted = holm([difference.p for _, difference in rows])
     held = tuple(
         Held(name, difference.estimate, difference.p, p) for (name, difference), p in zip(rows, adjusted, strict=True)
     )
-    claim = Claim(judge, suite, contrast, measure, held, least_favourable(rows), "")
+    claim = Claim(judge, suite, contrast, measure, held, least_favourable(rows), "", silent)
     return replace(claim, sentence=_sentence(claim))
 
 
 def _sentence(claim: Claim) -> str:
     first, worst = claim.held[0], next(item for item in claim.held if item.variant == claim.least_favourable)
     text = f"{claim.contrast.ours} less {claim.contrast.base}, {claim.measure}: {show_difference(claim.measure, first)}"
+    if first.estimate.is_open:
+        text += f" ({first.estimate.note})"
+    silent = f"; no verdict under {', '.join(claim.silent)}" if claim.silent else ""
     if len(claim.held) == 1:
-        return f"{text}; one wording only, so nothing is known of others"
+        return f"{text}{silent or '; one wording only, so nothing is known of others'}"
     of = len(claim.held)
     text += f"; least favourable {worst.variant}: {show_difference(claim.measure, worst)}" if worst is not first else ""
     text += f"; {claim.contrast.ours} ahead in {claim.signs} of {of} variants, with a star in {claim.stars}"
-    return text + (f"; {claim.contrast.base} ahead with a star in {claim.against}" if claim.against else "")
+    text += f"; {claim.contrast.base} ahead with a star in {claim.against}" if claim.against else ""
+    return text + silent
 
 
 def show_difference(measure: str, item: Held) -> str:

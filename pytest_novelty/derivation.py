@@ -1,4 +1,4 @@
-"""Variants that need no calls: those that only take fewer votes, computed from the reference's, and those that change nothing."""
+"""Variants that need no calls: fewer votes, or one order of two, of the reference's; and those that change nothing."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from pytest_novelty.model import OK, REFERENCE, Request, Variant
 from pytest_novelty.outcomes import CaseResult, make_outcome
 from pytest_novelty.plan import Plan, SuitePlan
 
-FEWER_VOTES = "same calls: fewer of the reference's votes"
+FEWER_VOTES = "same calls: some of the reference's votes"
 NOT_TAKEN: Final = "same calls: the server does not take"
 SAME_REQUESTS = "same calls: the variant shows the judge the very same requests"
 
 
 def derive_results(plan: Plan, planned: SuitePlan, results: Iterable[CaseResult]) -> list[CaseResult]:
-    """The results of the suite's derived variants, from those of the reference: the first votes of each order.
+    """The results of the suite's derived variants, from those of the reference: the first votes of their orders.
 
     A variant that has results of its own is not derived again. What the calls took is counted once, with the reference.
     """
@@ -40,8 +40,9 @@ def derive_results(plan: Plan, planned: SuitePlan, results: Iterable[CaseResult]
 
 def _derive(plan: Plan, planned: SuitePlan, judge: Judge, variant: Variant, result: CaseResult) -> CaseResult:
     instance = planned.by_id[result.instance]
-    votes = tuple(vote for vote in result.outcome.votes if vote.sample < variant.axes.votes)
-    orders = tuple(dict.fromkeys(vote.order for vote in result.outcome.votes))
+    asked = Case(judge, planned.suite, variant, instance).orders
+    votes = tuple(vote for vote in result.outcome.votes if vote.sample < variant.axes.votes and vote.order in asked)
+    orders = tuple(dict.fromkeys(vote.order for vote in votes))
     outcome = make_outcome(planned.suite, instance, votes, orders, judge.traits, plan.settings.fixed_threshold)
     kinds: dict[str, int] = {}
     for vote in votes:

@@ -10,7 +10,7 @@ from pytest_novelty.derivation import not_taken
 from pytest_novelty.gates import DEFAULT_STABILITY_GATE, Gate
 from pytest_novelty.measuring import Key, MetricRow, row_of
 from pytest_novelty.metrics.catalogue import PairMetric
-from pytest_novelty.metrics.variants import TOO_FEW_VOTES_NOTE
+from pytest_novelty.metrics.variants import SCORES_NOTE, TOO_FEW_VOTES_NOTE
 from pytest_novelty.metrics.view import View
 from pytest_novelty.model import REFERENCE, Instance
 from pytest_novelty.outcomes import CaseResult
@@ -48,7 +48,9 @@ def decide_gates(
             elif why := _not_taken(planned, gate, views, judge.name):
                 result = replace(result, decision=NOT_ENFORCED, message=f"not enforced: {why}; {result.message}")
             elif (
-                gate.text == DEFAULT_STABILITY_GATE and result.value is None and row.estimate.note == TOO_FEW_VOTES_NOTE
+                gate.text == DEFAULT_STABILITY_GATE
+                and result.value is None
+                and row.estimate.note in (TOO_FEW_VOTES_NOTE, SCORES_NOTE)
             ):
                 result = replace(result, decision=NOT_ENFORCED, message=f"not enforced: {result.message}")
             elif ran < len(planned.instances):

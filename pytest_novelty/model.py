@@ -125,11 +125,12 @@ class Variant:
     changed: tuple[str, ...] = ()
 
     def is_derived(self, reference: Variant) -> bool:
-        """Its votes are the first of the reference's: it has no cases and no calls of its own, it is computed from theirs.
+        """Its votes are some of the reference's: it has no cases and no calls of its own, it is computed from theirs.
 
-        So it is for fewer votes and nothing else; more votes take calls.
+        So it is for fewer votes, or one order of two, and nothing else; more of either take calls.
         """
-        return self.changed == ("votes",) and self.axes.votes < reference.axes.votes
+        fewer = self.axes.votes <= reference.axes.votes and self.axes.orders in ("ab", reference.axes.orders)
+        return bool(self.changed) and set(self.changed) <= {"votes", "orders"} and fewer
 
 
 @dataclass(frozen=True, slots=True)

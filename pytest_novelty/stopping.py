@@ -67,7 +67,8 @@ class Stopping:
 
     def _reason(self, suite: str) -> str:
         planned, look = self._plan.suites[suite], self._stopped[suite]
-        return f"all gates of {suite} are decided at look {look} of {len(planned.looks)} ({planned.looks[look - 1]} instances)"
+        size = f"look {look} of {len(planned.looks)} ({planned.looks[look - 1]} instances)"
+        return f"all gates of {suite} that can be are decided at {size}"
 
     def finish(self) -> list[str]:
         """Cut every suite's plan to the look that it stopped at (else the last); what is to be said of it."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -95,7 +95,47 @@ def _are_inside(clusters: IntArray | None, *sides: IntArray) -> bool:
 
 
 def _between_groups(view: View, values: FloatArray, sides: FloatArray, measure: str) -> Difference | None:
-    """Means of two groups of ideas; None if nothing of either is known."""
+    """Means of two groups of ideas; None if nothing of either is known.
+
+    What an idea without a verdict is, nobody knows: the interval holds, and the difference is beyond chance, whatever they are.
+    """
+    found = _of_groups(view, values, sides, measure)
+    missing = (sides != 0) & ~np.isfinite(values)
+    if found is None or not missing.any():
+        return found
+    least, most = _bounds(view, values, measure)
+    every = [found]
+    for ours, base in ((least, most), (most, least)):
+        filled = _of_groups(view, np.where(missing, np.where(sides > 0, ours, base), values), sides, measure)
+        assert filled is not None
+        every.append(filled)
+    lows = [item.estimate.low for item in every if item.estimate.low is not None]
+    highs = [item.estimate.high for item in every if item.estimate.high is not None]
+    estimate = replace(
+        found.estimate,
+        low=min(lows) if len(lows) == len(every) else None,
+        high=max(highs) if len(highs) == len(every) else None,
+        note=f"{found.estimate.note}, and counted as anything in the interval",
+        is_open=True,
+    )
+    ps = [item.p for item in every if item.p is not None]
+    signs = {np.sign(item.estimate.value or 0.0) for item in every}
+    p = None if len(ps) < len(every) else max(ps) if len(signs) == 1 else 1.0
+    return Difference(measure, estimate, p)
+
+
+def _bounds(view: View, values: FloatArray, measure: str) -> tuple[float, float]:
+    """The least and the most that a value can be; of scores without a declared scale the least and the most seen."""
+    if measure == NOVEL_SHARE:
+        return 0.0, 1.0
+    scale = view.traits.score_range
+    if scale is None:
+        return float(np.nanmin(values)), float(np.nanmax(values))
+    return (scale[0], scale[1]) if view.traits.higher_is == "novel" else (-scale[1], -scale[0])
+
+
+def _of_groups(view: View, values: FloatArray, sides: FloatArray, measure: str) -> Difference | None:
+    """The same of those whose value is known."""
     concerned = sides != 0
     known = concerned & np.isfinite(values)
     ours, base = known & (sides > 0), known & (sides < 0)

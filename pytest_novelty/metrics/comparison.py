@@ -12,7 +12,7 @@ import numpy as np
 from pytest_novelty.metrics import variants
 from pytest_novelty.metrics.causes import find_move
 from pytest_novelty.metrics.deferred import settle
-from pytest_novelty.metrics.differences import STAR, Change, adjusted, changes_later, settle_changes
+from pytest_novelty.metrics.differences import STAR, Change, changes_later, settle_changes
 from pytest_novelty.metrics.intervals import paired_share_interval
 from pytest_novelty.metrics.own_noise import flips_of_two_runs
 from pytest_novelty.metrics.pairing import Pair
@@ -28,13 +28,13 @@ class Comparison:
     """``first`` against ``second`` on the ``n`` instances that both judged.
 
     accuracy_difference: share right of first minus second (None without gold labels), with Tango's interval.
-    p, p_holm: exact swap test of that difference, and adjusted over the pairs of judges on this suite and variant.
+    p, p_holm: exact swap test of that difference, and adjusted over the pairs of judges on this suite, under all variants.
     flip_rate: share of instances with different outcome labels.
     vote_shift: root of the excess flip between the two judges' votes: how far their vote probabilities lie apart (RMS).
     rank_flip: share of pairs of ideas that their scores rank differently; only against a reference judge.
     shift_p, shift_p_holm: exchange test of the votes or, of judges on one scale, the scores, and adjusted likewise;
         ``by_scores``: it is of the scores. ``untested``: why there is none.
-    changes: single metrics of first minus second, each Holm-adjusted over the pairs; only against a reference judge.
+    changes: single metrics of first minus second, Holm-adjusted over all of them; only against a reference judge.
     transitions: outcomes of second (outer) that are outcomes of first (inner): counts of instances.
     seen: the vote shift that the test would have seen with 80 % power. noise: where it saw one, the share of verdicts that the
         two judges' own noise would change.
@@ -79,35 +79,36 @@ Sides = Sequence[tuple[str, View]]
 
 
 def compare_all(views: Mapping[str, Sides], against: str | None = None) -> list[Comparison]:
-    """Under each variant every pair of judges, Holm-adjusted together; with ``against`` each other judge and that one."""
+    """Under each variant every pair of judges; with ``against`` each other judge and that one. Holm is over all of these."""
     found: list[_Open] = []
     for variant, sides in views.items():
         matched = combinations(sides, 2) if against is None else _with(sides, against)
         found += [_Open(first, second, variant, Pair(one, other)) for (first, one), (second, other) in matched]
     shifts = settle([variants.vote_shift.later(item.pair) for item in found])
     changed = settle_changes([changes_later(item.pair) if against is not None else [] for item in found])
+    compared = [_compare(item, shift) for item, shift in zip(found, shifts, strict=True)]
+    p, shift_p = holm([item.p for item in compared]), holm([item.shift_p for item in compared])
+    differences = _adjusted(changed)
+    tested = sum(item.shift_p is not None for item in compared)
     noise: dict[int, float | None] = {}
-    compared = []
-    for variant in views:
-        places = [place for place, item in enumerate(found) if item.variant == variant]
-        own = [_compare(found[place], shifts[place]) for place in places]
-        differences = adjusted([changed[place] for place in places])
-        p, shift_p = holm([item.p for item in own]), holm([item.shift_p for item in own])
-        tested = sum(item.shift_p is not None for item in own)
-        for index, place in enumerate(places):
-            pair, null, seen = found[place].pair, found[place].causes.null, shift_p[index]
-            moved = seen is not None and seen <= STAR
-            compared.append(
-                replace(
-                    own[index],
-                    p_holm=p[index],
-                    shift_p_holm=seen,
-                    changes=differences[index],
-                    seen=None if null is None else detectable_shift(pair, null, STAR / max(1, tested)),
-                    noise=_mean([_own_flips(side, noise) for side in (pair.one, pair.other)]) if moved else None,
-                )
-            )
+    for place, item in enumerate(found):
+        seen, null = shift_p[place], item.causes.null
+        moved = seen is not None and seen <= STAR
+        compared[place] = replace(
+            compared[place],
+            p_holm=p[place],
+            shift_p_holm=seen,
+            changes=differences[place],
+            seen=None if null is None else detectable_shift(item.pair, null, STAR / max(1, tested)),
+            noise=_mean([_own_flips(side, noise) for side in (item.pair.one, item.pair.other)]) if moved else None,
+        )
     return compared
+
+
+def _adjusted(changed: Sequence[Sequence[Change]]) -> list[tuple[Change, ...]]:
+    """Holm over all metrics, pairs and variants at once: a sentence names whichever are starred."""
+    ps = iter(holm([change.p for own in changed for change in own]))
+    return [tuple(replace(change, p_holm=next(ps)) for change in own) for own in changed]
 
 
 class _Open:

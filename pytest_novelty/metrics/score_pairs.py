@@ -7,6 +7,7 @@ that rest on all ideas at once; their intervals resample ideas (or clusters), an
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 
@@ -42,9 +43,10 @@ def score_shift(pair: Pair) -> Computed:
     if why := _no_scores(pair):
         return Estimate.undefined(why)
     span = score_span(pair)
-    return signed_mean(
+    shift = signed_mean(
         pair.one, pair.one.mean_scores - pair.other.mean_scores, _left_out(pair), minimum=-span, maximum=span
     )
+    return then(shift, lambda found: _open_for(found, _lost_share(pair), -span, span))
 
 
 @deferrable
@@ -83,7 +85,9 @@ def rank_flip(pair: Pair) -> Estimate:
         with np.errstate(divide="ignore", invalid="ignore"):
             return np.asarray(sums[0] / sums[1])
 
-    return _over_ideas(pair, kept, share, _left_out(pair))
+    found = _over_ideas(pair, kept, share, _left_out(pair))
+    lost = 1 - (1 - _lost_share(pair)) ** 2  # a pair is lost with either idea
+    return _open_for(found, lost, 0.0, 1.0)
 
 
 def topk_churn(pair: Pair) -> Estimate:
@@ -101,7 +105,8 @@ def topk_churn(pair: Pair) -> Estimate:
     if not pair.same_calls:
         floor = _noise_churn(pair, kept, size)
         parts.append(f"its own noise {floor:.2f}" if floor is not None else "")
-    return _over_ideas(pair, kept, churn, "; ".join(part for part in (*parts, _left_out(pair)) if part), size)
+    note = "; ".join(part for part in (*parts, _left_out(pair)) if part)
+    return _open_for(_over_ideas(pair, kept, churn, note, size), _lost_share(pair), 0.0, 1.0)
 
 
 def _churn(one: FloatArray, other: FloatArray, size: int) -> Weighted:
@@ -153,6 +158,23 @@ def _noise_churn(pair: Pair, kept: BoolArray, size: int) -> float | None:
         rest = there.sum(axis=1) - count
         found.append(float(_churn(sign * first / count, sign * (total - first) / rest, size)(ones)[0]))
     return float(np.mean(found))
+
+
+# --- ideas that lose their score ----------------------------------------------------------------------------
+
+
+def _lost_share(pair: Pair) -> float:
+    """Of the ideas with a score on the other side, the share without one on this: what it would be, nobody knows."""
+    had = np.isfinite(pair.other.mean_scores)
+    return float((had & ~np.isfinite(pair.one.mean_scores)).sum() / had.sum())
+
+
+def _open_for(found: Estimate, lost: float, least: float, most: float) -> Estimate:
+    """The interval where a share ``lost`` of what it rests on could be anything from ``least`` to ``most``."""
+    if not lost or found.low is None or found.high is None:
+        return found
+    low, high = found.low * (1 - lost) + least * lost, found.high * (1 - lost) + most * lost
+    return replace(found, low=min(found.low, low), high=max(found.high, high), is_open=True)
 
 
 # --- statistics of all ideas at once ------------------------------------------------------------------------

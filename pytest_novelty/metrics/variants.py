@@ -20,6 +20,7 @@ from pytest_novelty.metrics.view import LABEL_NAMES, Estimate
 
 NO_LABELS_NOTE = "needs a label from both sides"
 NO_VOTES_NOTE = "one side has no vote for a label"
+SCORES_NOTE = "it votes with scores: score_rms_shift says how far they move"
 TOO_FEW_VOTES_NOTE = "needs two valid votes of a request on both sides"
 
 
@@ -72,8 +73,9 @@ def excess_flip(pair: Pair) -> Computed:
         return Estimate.undefined(why)
     known = np.isfinite(pair.excess)
     if not known.any():
-        silent = not pair.one.counts.any() and not any(pair.one.vote_scores)
-        return Estimate.undefined(NO_VOTES_NOTE if silent else TOO_FEW_VOTES_NOTE)
+        if pair.one.counts.any() or not any(pair.one.vote_scores):
+            return Estimate.undefined(TOO_FEW_VOTES_NOTE if pair.one.counts.any() else NO_VOTES_NOTE)
+        return Estimate.undefined(SCORES_NOTE)
     left_out = int((~known).sum())
     note = f"{left_out} instances with fewer than two valid votes of a request left out" if left_out else ""
     computed = excess_mean(pair.one, pair.excess, note)

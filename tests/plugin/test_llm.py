@@ -344,7 +344,7 @@ def test_a_key_that_was_pasted_into_a_judge_file_is_not_repeated(lab: Lab, serve
     judge_file(lab, server, api_key_env="sk-this-is-the-key-itself")
     ran = run(lab)
     assert ran.ret == 4
-    assert "api_key_env must be the name of an environment variable" in ran.said
+    assert "Keys stay out of files and command lines: put it into the environment" in ran.said
     assert "sk-this" not in ran.said
 
 

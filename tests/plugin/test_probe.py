@@ -70,7 +70,7 @@ def test_a_probe_asks_the_same_sample_past_the_store_and_keeps_it(lab: Lab, dist
     assert len({key.partition("~")[2] for key in keys(lab)}) == 3
     after = lab.judge()
     assert not after.calls  # a run reads the first generation
-    assert "120 verdicts stored" in after.plain
+    assert "120 verdicts of" in after.plain
 
 
 def test_a_silent_update_is_noticed(lab: Lab, dist: str) -> None:

@@ -145,9 +145,9 @@ def test_no_effect_found() -> None:
 
 
 def test_the_same_calls() -> None:
-    assert attribute(replace(QUIET, same_calls="same calls: fewer of the reference's votes", moved_p=None)) == (
+    assert attribute(replace(QUIET, same_calls="same calls: some of the reference's votes", moved_p=None)) == (
         SAME,
-        "same calls: fewer of the reference's votes; 25 % of verdicts change",
+        "same calls: some of the reference's votes; 25 % of verdicts change",
     )
 
 

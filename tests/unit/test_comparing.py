@@ -15,7 +15,7 @@ from pytest_novelty.comparing import describe
 from pytest_novelty.metrics.comparison import Comparison
 from pytest_novelty.metrics.differences import Change
 from pytest_novelty.metrics.view import Estimate
-from pytest_novelty.model import Suite
+from pytest_novelty.model import Axes, Suite, Variant
 from pytest_novelty.reports.terminal import render
 from pytest_novelty.results import Report
 
@@ -105,12 +105,26 @@ def test_against_a_reference_judge(suite: Suite) -> None:
 
 
 def test_holm_is_over_the_judges(suite: Suite) -> None:
-    """Of three judges against one, the least p counts three times."""
+    """Of three judges against one, the least p counts three times; of their changes as often as there are changes."""
     found = run(suite, reference="good").comparisons
     least = min(found, key=lambda item: item.shift_p or 0.0)
     assert least.shift_p_holm == pytest.approx(min(1.0, 3 * (least.shift_p or 0.0)))
-    ties = [next(change for change in item.changes if change.metric == "tie_rate") for item in found]
-    assert min(change.p_holm or 1.0 for change in ties) == pytest.approx(3 * min(change.p or 1.0 for change in ties))
+    tested = [change for item in found for change in item.changes if change.p is not None]
+    assert len(tested) > 10
+    least_p, least_holm = (min(getattr(change, name) for change in tested) for name in ("p", "p_holm"))
+    assert least_holm == pytest.approx(len(tested) * least_p)
+
+
+def test_holm_is_over_the_variants_too(make_suite: Callable[..., Suite], make_instance: Callable[..., Any]) -> None:
+    """Two judges under three wordings are three comparisons."""
+    axes = {name: Axes(prompt="pairwise/reference", params={"p": name}) for name in ("a", "b")}
+    variants = {name: Variant(name, each, ("params",)) for name, each in axes.items()}
+    made = make_suite("pairwise", *[make_instance("pairwise", f"i{k:02}", gold="x") for k in range(40)])
+    made = replace(made, variants={"reference": Variant("reference", Axes(prompt="pairwise/reference")), **variants})
+    found = evaluate({"good": judge_of(0.95), "bad": judge_of(0.7)}, made, votes=2, variants=["all"]).comparisons
+    assert len(found) == 3
+    least = min(found, key=lambda item: item.shift_p or 1.0)
+    assert least.shift_p_holm == pytest.approx(min(1.0, 3 * (least.shift_p or 1.0)))
 
 
 def test_what_deciding_costs_is_of_both_judges(suite: Suite) -> None:

@@ -1,4 +1,4 @@
-"""Variants without calls of their own: fewer of the reference's votes, or the very same requests."""
+"""Variants without calls of their own: some of the reference's votes, or the very same requests."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def test_what_they_say_beyond_noise_is_undefined(suite: Callable[..., Suite]) ->
         assert report.metric(name, variant="single").note == FEWER_VOTES
     (item,) = report.variants
     assert (item.cause, item.moved_p) == ("same calls", None)
-    assert item.sentence == "same calls: fewer of the reference's votes; 100 % of verdicts change"
+    assert item.sentence == "same calls: some of the reference's votes; 100 % of verdicts change"
     assert all(change.p is None for change in item.changes)
     assert report.gates == []  # nothing that a default gate on stability could rest on
 

@@ -113,7 +113,12 @@ class Logged:
 @pytest.mark.parametrize(
     ("gates", "p", "asked", "said"),
     [
-        (["tie_rate<=0.3"], 1.0, 20, "all gates of made are decided at look 1 of 5 (20 instances); no more were asked"),
+        (
+            ["tie_rate<=0.3"],
+            1.0,
+            20,
+            "all gates of made that can be are decided at look 1 of 5 (20 instances); no more were asked",
+        ),
         (["tie_rate<=0.05"], 1.0, 100, "made: 5 looks planned, up to 100 instances; none ended the run early"),
         (["accuracy>=0.5"], 1.0, 100, "made: 5 looks planned, up to 100 instances; none ended the run early"),
         (["tie_rate<=0.3", "auroc>=0.5"], 1.0, 20, "decided at look 1"),  # what is undefined stays so

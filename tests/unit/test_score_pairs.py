@@ -115,9 +115,11 @@ def test_what_scatters_less_than_its_votes_is_below_nothing_by_half_the_square_o
     """The lower end is clipped at 0; unclipped it shows in the mean over variants, whose interval is of the same bounds."""
     wild = [[5.0, 5.0]] * 39 + [[0.0, 10.0]]
     estimate = score_rms_shift(Pair(scored(wild), scored([[5.0, 5.0]] * 40)))
-    share = clopper_pearson(0, 40)
-    assert share is not None
-    assert (estimate.low, estimate.high) == pytest.approx((0.0, sqrt(share.high * 100)))
+    none, one = clopper_pearson(0, 40), clopper_pearson(1, 40)
+    assert none is not None
+    assert one is not None
+    noise = 100 / 2 / 2  # the variance of the mean of 0 and 10 is what the one idea lies below nothing
+    assert (estimate.low, estimate.high) == pytest.approx((0.0, sqrt(none.high * 100 - one.low * noise)))
 
 
 # --- ranks --------------------------------------------------------------------------------------------------

@@ -221,7 +221,7 @@ def test_labels_from_scores_flip(make_view: ViewOf) -> None:
     assert flip_rate(pair).value == 0.5
     # 8 8 8 2 2 2: 8 in two votes or more makes a side novel, so that sides always differ; 1 1 9 1 1 2: none reaches 5
     assert null_flip_rate(pair).value == 0.5
-    assert vote_shift(pair).note == "needs two valid votes of a request on both sides"
+    assert vote_shift(pair).note == "it votes with scores: score_rms_shift says how far they move"
 
 
 def test_scores_without_labels(make_view: ViewOf) -> None:

@@ -96,7 +96,7 @@ def test_what_a_person_reads(width: int, colour: bool, report: Report) -> None:
         "turned (params): the parameters move it (vote shift ",
         "verdicts, first and second as the suite has them: ",
         "idle (params): no effect found in n = 60; an effect above ",
-        "single-vote (votes): same calls: fewer of the reference's votes; ",
+        "single-vote (votes): same calls: some of the reference's votes; ",
         "gate on variants",
         "vote_shift[max]",
         "flip_rate[turned]",
