@@ -8,6 +8,7 @@ from typing import Final
 from pytest_novelty.model import Idea
 from pytest_novelty.sections import (
     find_introduction,
+    has_text_behind_abstract,
     join_sections,
     split_sections,
     without_abstract,
@@ -38,6 +39,8 @@ def lacks(idea: Idea, granularity: str) -> str:
         return "full_text"
     if granularity == WITH_INTRODUCTION and not _shown_behind(idea.full_text, granularity):
         return "section Introduction in its full_text"
+    if granularity == FULL and not _shown_behind(idea.full_text, granularity):
+        return "text behind the abstract in its full_text"
     return ""
 
 
@@ -74,4 +77,4 @@ def _shown_behind(full_text: str, granularity: str) -> str:
     if granularity == WITH_INTRODUCTION:
         introduction = find_introduction(sections)
         return f"# Introduction\n\n{introduction}" if introduction else ""
-    return join_sections(without_references(without_abstract(sections)))
+    return join_sections(without_references(without_abstract(sections))) if has_text_behind_abstract(sections) else ""

@@ -36,6 +36,18 @@ def test_what_an_idea_lacks() -> None:
     assert [lacks(idea(""), granularity) for granularity in (ABSTRACT, FULL)] == ["", "full_text"]
     assert lacks(idea("# Method\n\nWe dry it."), WITH_INTRODUCTION) == "section Introduction in its full_text"
     assert lacks(idea("# Method\n\nWe dry it."), FULL) == ""
+    for nothing in (
+        "# Kelp\n\n## Abstract\n\nIn short.",
+        "Abstract\nIn short.\n\nIt is wet.",
+        "# References\n\n1. Smith.",
+    ):
+        assert lacks(idea(nothing), FULL) == "text behind the abstract in its full_text"
+    for headings in ("# Abstract/## 1 Introduction", "## Abstract/### 1. Introduction", "Abstract/1 Introduction"):
+        abstract, introduction = headings.split("/")
+        whole = idea(f"{abstract}\nIn short.\n{introduction}\nIt is wet.")
+        assert [lacks(whole, granularity) for granularity in (WITH_INTRODUCTION, FULL)] == ["", ""]
+        assert show_text(whole, FULL).endswith("Introduction\n\nIt is wet.")
+        assert "In short." not in show_text(whole, FULL)
 
 
 @pytest.mark.parametrize(("granularity", "tokens"), [(WITH_INTRODUCTION, 4_000), (FULL, 16_000)])

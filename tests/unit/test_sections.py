@@ -6,6 +6,7 @@ import pytest
 
 from pytest_novelty.sections import (
     find_introduction,
+    has_text_behind_abstract,
     join_sections,
     split_sections,
     without_abstract,
@@ -128,3 +129,157 @@ def test_a_text_without_headings_is_one_section() -> None:
     (section,) = split_sections(f"\n{BODY}\r\nIt dries.\n")
     assert (section.level, section.title, section.text) == (0, "", f"{BODY}\nIt dries.")
     assert split_sections(" \n") == []
+
+
+@pytest.mark.parametrize(
+    "headings",
+    [
+        ("# Abstract", "## 1 Introduction", "## 2 Method"),
+        ("## Abstract", "### 1. Introduction", "### 2. Kelp"),
+        ("# Abstract", "## Introduction", "### Kelp"),
+        ("# Abstract", "## Kelp at sea", "## Drying it"),
+        ("# Abstract", "## Background", "## Method"),
+        ("# Abstract", "1 Introduction", "2 Kelp at sea"),
+        ("Abstract", "1 Introduction", "2 Kelp at sea"),
+        ("ABSTRACT", "I. Introduction", "II. Kelp at sea"),
+        ("Abstract", "Introduction", "Method"),
+        ("Abstract", "1. Kelp at sea", "1.1. Drying"),
+    ],
+)
+@pytest.mark.parametrize("gap", ["\n", "\n\n"])
+def test_the_abstract_ends_at_the_next_heading(headings: tuple[str, str, str], gap: str) -> None:
+    abstract, first, second = headings
+    text = gap.join(["Kelp", abstract, "In short.", first, BODY, second, "We dry it."])
+    left = without_abstract(split_sections(text))
+    assert "In short." not in join_sections(left)
+    assert [section.text for section in left] == ["Kelp", BODY, "We dry it."]
+
+
+def test_a_structured_abstract_goes_whole() -> None:
+    parts = ("# Kelp", "## Abstract", "### Background", "It is.", "### Results", "It burns.", "## 1 Introduction", BODY)
+    assert join_sections(without_abstract(split_sections(text_of(*parts)))) == text_of("# Kelp", *parts[-2:])
+
+
+def test_only_a_title_is_marked() -> None:
+    text = text_of(
+        "# My great paper", "1 Introduction", BODY, "1.1 Kelp at sea", "Wet.", "References", "[1] Smith, Leak. 2020.",
+        "A Proofs", "All kelp is wet.", "2. Dry the kelp",
+    )  # fmt: skip
+    sections = split_sections(text)
+    assert [section.title for section in sections] == [
+        "My great paper", "1 Introduction", "1.1 Kelp at sea", "References", "A Proofs", "2. Dry the kelp",
+    ]  # fmt: skip
+    assert find_introduction(sections) == text_of(BODY, "### 1.1 Kelp at sea", "Wet.")
+    assert "Leak" not in join_sections(without_references(sections))
+
+
+def test_only_a_title_and_the_references_are_marked() -> None:
+    text = text_of(
+        "# Kelp", "## Abstract", "In short.", "1 Introduction", BODY, "## References", "1. Smith J Wet Kelp", "2. Leak"
+    )
+    assert join_sections(without_references(without_abstract(split_sections(text)))) == text_of(
+        "# Kelp", "### 1 Introduction", BODY
+    )
+
+
+@pytest.mark.parametrize("references", ["References", "**References**", "REFERENCES"])
+def test_only_the_references_are_not_marked(references: str) -> None:
+    text = text_of(
+        "# Kelp", "## Introduction", BODY, "1. Dry it", references, "[1] Smith, Leak. 2020.", "### Checklist", "Yes."
+    )
+    shown = join_sections(without_references(split_sections(text)))
+    assert shown == text_of("# Kelp", "## Introduction", BODY, "1. Dry it", "### Checklist", "Yes.")
+
+
+def test_items_of_a_list_below_unknown_headings_are_no_headings() -> None:
+    text = text_of("# Kelp", "1. Dry the kelp", "2. Burn the kelp", "# Plan", "```", "Introduction", "```")
+    assert [section.title for section in split_sections(text)] == ["Kelp", "Plan"]
+
+
+ENTRIES = [
+    ("A. Smith. A paper 2020", "B. Jones, Wet kelp. 2021."),
+    ("A. Smith. A paper", "B. Jones. Wet kelp"),
+    ("A. Smith, A paper", "B. Jones, Wet kelp"),
+    ("A Smith, B Jones", "Wet kelp 2020"),
+    ("A. Smith and B. Jones. A paper", "C. Doe. Wet kelp"),
+    ("A Smith A Paper on Kelp 2020", "Karl Jones and Bo Li. Wet kelp. 2021."),
+    ("A Survey of Kelp", "[2] Jones. Wet kelp."),
+    ("A Survey of Kelp", "Jones, K. Wet kelp."),
+    ("A Survey of Kelp",),
+    ("Supplementary feeding of kelp 2019", "B. Jones. Wet kelp"),
+    ("1. Smith J A Paper", "2. Jones K Wet Kelp"),
+]
+
+
+@pytest.mark.parametrize("entries", ENTRIES)
+@pytest.mark.parametrize("gap", ["\n", "\n\n"])
+@pytest.mark.parametrize("behind", ["", "A Proofs", "A. More on kelp", "Appendix", "Appendix A: Proofs"])
+@pytest.mark.parametrize("title", ["Kelp", "# Kelp"])
+def test_entries_are_no_appendices(entries: tuple[str, ...], gap: str, behind: str, title: str) -> None:
+    appendix = text_of("", behind, "All kelp is wet.") if behind else ""
+    behind_entries = "" if entries[-1].endswith(".") or gap == "\n\n" else "."
+    text = gap.join([title, "1 Introduction", BODY, "REFERENCES", *entries]) + behind_entries + appendix
+    shown = join_sections(without_references(split_sections(text)))
+    assert BODY in shown
+    assert not any(entry in shown for entry in entries)
+    assert ("All kelp is wet." in shown) == bool(behind)
+
+
+def test_an_appendix_that_begins_with_a_heading() -> None:
+    text = text_of(
+        "1 Method", "We dry it.", "References", "[1] Smith, Leak. 2020.", "A Proofs", "A.1 Wet kelp", "Leaves are wet."
+    )
+    shown = join_sections(without_references(split_sections(text)))
+    assert shown == text_of("# 1 Method", "We dry it.", "# A Proofs", "A.1 Wet kelp", "Leaves are wet.")
+
+
+def test_marked_appendices_and_entries() -> None:
+    text = text_of(
+        "# Method", "Dry it.", "# References", "## A. Smith. Leak", "Kelp.", "## B Leak 2020", "Kelp.", "## A Proofs, lemmas", "Wet.",
+        "## B Leak, too", "Wet."
+    )  # fmt: skip
+    assert [section.title for section in without_references(split_sections(text))] == [
+        "Method",
+        "A Proofs, lemmas",
+        "B Leak, too",
+    ]
+    text = text_of(
+        "# Method", "Dry it.", "# References", "Leak.", "## Acknowledgments", "Thanks.", "## Limitations", "Wet."
+    )
+    assert [section.text for section in without_references(split_sections(text))] == ["Dry it.", "Thanks.", "Wet."]
+
+
+def test_headings_in_paragraphs() -> None:
+    text = (
+        "Kelp\nAbstract\nIn short.\n1 Introduction\nKelp is wet.\nWe do three things.\n1. Dry the kelp\n2. Burn the kelp\n"
+        "It is known (see\nMethod\nof kelp).\n1.1 A kelp problem\nIt is wet.\n2 Method\nAs in kelp,\n3 Kelp\nare dried.\n"
+        "3 Results\nModel\nKelp\n0.9\n12\n4 Conclusion\nIt burns.\nReferences\n1. Smith J Wet Kelp.\nAppendix\nAll of it."
+    )
+    assert [section.title for section in split_sections(text)] == [
+        "", "Abstract", "1 Introduction", "1.1 A kelp problem", "2 Method", "3 Results", "Model", "4 Conclusion",
+        "References", "Appendix",
+    ]  # fmt: skip
+    shown = join_sections(without_references(without_abstract(split_sections(text))))
+    assert not any(gone in shown for gone in ("Smith", "In short"))
+    assert "All of it." in shown
+
+
+def test_a_table_of_contents_is_no_introduction() -> None:
+    for gap in ("\n", "\n\n"):
+        contents = gap.join(["Contents", "1 Introduction", "2 Method", "3 Results", "References"])
+        text = text_of(contents, "Abstract", "In short.", "1 Introduction", BODY, "2 Method", "We dry it.")
+        assert find_introduction(split_sections(text)) == BODY
+        assert "We dry it." in join_sections(without_references(split_sections(text)))
+
+
+def test_what_is_behind_an_abstract() -> None:
+    for text in (
+        "", "# Kelp\n\nBy A. Alga.\n\n## Abstract\n\nIn short.", "Abstract\nIn short.\nAnd long.", "# Kelp\n\n# Method",
+        "# Abstract\n\nIn short.\n\n## References\n\n1. Smith.",
+    ):  # fmt: skip
+        assert not has_text_behind_abstract(split_sections(text)), text
+    for text in (
+        BODY, "# Kelp\n\nIt is wet.", "# Abstract\n\nIn short.\n\n## Kelp\n\nWet.", "# Kelp\n\nWet.\n\n# Summary\n\nDry it.",
+        "# Method\n\nWet.\n\n# Abstract\n\nIn short.",
+    ):  # fmt: skip
+        assert has_text_behind_abstract(split_sections(text)), text
