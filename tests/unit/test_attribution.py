@@ -83,6 +83,18 @@ def test_together() -> None:
     assert "lean" not in attribute(replace(MOVED, variant=without, together_p=0.01))[1]
 
 
+def test_together_without_a_lean() -> None:
+    """Votes that turn with the order, one way or the other, have no lean; what changes is said."""
+    reference = {**MOVED.reference, "excess_order_flip": Estimate(0.49, 0.4, 0.6, 120)}
+    variant = {
+        **MOVED.variant,
+        "position_bias": MOVED.reference["position_bias"],
+        "excess_order_flip": Estimate(-0.01, 0, 0.1, 120),
+    }
+    said = attribute(replace(MOVED, reference=reference, variant=variant, together_p=0.01))[1]
+    assert "what the order does to a vote goes from 70 to 0 points" in said
+
+
 def test_it_follows_the_position() -> None:
     single = {**SINGLE, "excess_order_flip": Estimate(0.36, 0.3, 0.5, 120)}
     cause, sentence = attribute(replace(QUIET, reference=single, order_p=(0.01, 0.03)))

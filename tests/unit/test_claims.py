@@ -56,6 +56,29 @@ def test_ours_may_stand_second(make_view: ViewOf) -> None:
     assert (found.estimate.value, found.p) == (1.0, pytest.approx(2 / 32))
 
 
+def test_ideas_without_a_verdict_may_be_anything(make_view: ViewOf) -> None:
+    """Where every "not novel" of ours cannot be read, all that is left of ours is novel; that is no evidence."""
+    systems = ["o"] * 30 + ["b"] * 30
+    whole = ["xx"] * 17 + ["yy"] * 13 + ["xx"] * 12 + ["yy"] * 18
+    lost = ["xx"] * 17 + ["--"] * 13 + ["xx"] * 12 + ["yy"] * 18
+    (known,), (found,) = (
+        differences(with_systems(make_view(rows, protocol="pointwise", gold=None), systems), CONTRAST)
+        for rows in (whole, lost)
+    )
+    assert (found.estimate.value, found.estimate.n) == (pytest.approx(1 - 12 / 30), 47)
+    assert found.estimate.is_open
+    assert found.estimate.low is not None
+    assert known.estimate.low is not None
+    assert found.estimate.low <= known.estimate.low + 1e-9  # they may all be what they are
+    assert found.p is not None
+    assert known.p is not None
+    assert found.p >= known.p > 0.05
+    few = ["xx"] * 29 + ["--"] + ["yy"] * 30
+    (sure,) = differences(with_systems(make_view(few, protocol="pointwise", gold=None), systems), CONTRAST)
+    assert sure.p is not None
+    assert sure.p <= 0.001  # one idea changes nothing of that
+
+
 def test_clusters_are_swapped_whole(make_view: ViewOf) -> None:
     view = with_systems(make_view(["xx xx"] * 6, clusters="aabbcc"), ["ob"] * 6)
     (found,) = differences(view, CONTRAST)
@@ -159,6 +182,20 @@ def claims_of(make_view: ViewOf, make_suite: Callable[..., Suite], ballots: dict
     suite = next(iter(views.values())).suite
     variants = tuple(Variant(name, Axes(prompt=name), () if name == "reference" else ("prompt",)) for name in ballots)
     return find_claims(SuitePlan(suite, variants, suite.instances, ()), views, ["judge", "absent"])
+
+
+def test_variants_without_a_verdict_are_named(make_view: ViewOf) -> None:
+    systems = ["o"] * 10 + ["b"] * 10
+    rows = {"reference": ["xx"] * 10 + ["yy"] * 10, "P1": ["--"] * 20}
+    views = {
+        (name, "judge"): with_systems(make_view(ballots, protocol="pointwise", gold=None, variant=name), systems)
+        for name, ballots in rows.items()
+    }
+    suite = views["reference", "judge"].suite
+    variants = tuple(Variant(name, Axes(prompt=name), () if name == "reference" else ("prompt",)) for name in rows)
+    (claim,) = find_claims(SuitePlan(suite, variants, suite.instances, ()), views, ["judge"])
+    assert claim.silent == ("P1",)
+    assert claim.sentence.endswith("; no verdict under P1")
 
 
 def test_what_is_said_of_all_variants(make_view: ViewOf, make_suite: Callable[..., Suite]) -> None:

@@ -35,6 +35,20 @@ def scored(make_view: Callable[..., View]) -> Callable[..., View]:
 Scored = Callable[..., View]
 
 
+@pytest.mark.parametrize("metric", [score_shift, rank_flip, topk_churn], ids=lambda metric: metric.__name__)
+def test_ideas_that_lose_their_score_may_be_anything(scored: Scored, metric: Any) -> None:
+    """Nine of ten lose it: what is left does not move, and proves nothing."""
+    before = [[float(k % 9), float(k % 9)] for k in range(40)]
+    after: list[list[float]] = [row if k % 10 == 0 else [] for k, row in enumerate(before)]
+    whole, lost = metric(Pair(scored(before), scored(before))), metric(Pair(scored(after), scored(before)))
+    assert not whole.is_open
+    assert lost.is_open
+    assert lost.high is not None
+    assert lost.high >= (9.0 if metric is score_shift else 0.9)
+    back = metric(Pair(scored(before), scored(after)))  # only what the variant loses is unknown
+    assert not back.is_open
+
+
 def test_shift_of_the_mean(scored: Scored) -> None:
     estimate = score_shift(Pair(scored([[3, 5], [8, 8], [1, 2]]), scored([[2, 4], [6, 6], [1, 2]])))
     assert (estimate.value, estimate.n) == (pytest.approx(1.0), 3)
