@@ -208,6 +208,7 @@ def find_shared_ideas(views: Views) -> list[str]:
             found[suite] = (
                 f"{suite} makes {len(view)} pairs of {len(ideas)} ideas: intervals take {kind} "
                 "as independent, so they speak of these ideas, not of others like them"
+                + (" (those of the contrast are over ideas)" if view.suite.contrast is not None else "")
             )
     return list(found.values())
 
