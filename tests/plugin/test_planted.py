@@ -189,7 +189,8 @@ _OVER_VARIANTS: list[tuple[str, str, list[_Judge], list[_Judge]]] = [
     ("flip_rate<=0.2", "pointwise", [planted.anti_oracle], [planted.coin]),
     ("vote_shift<=0.35", "pointwise", [planted.anti_oracle], [planted.turns_under_a_variant]),
     ("abs(score_shift[low])<=0.5", "pointwise", [planted.good_scores], [planted.drifts]),
-    ("score_rms_shift<=2.5", "pointwise", [planted.good_scores], [planted.drifts]),
+    ("score_rms_shift<=2.5", "pointwise", [planted.good_scores], []),  # one idea in sixty may move by the whole scale
+    ("score_rms_shift<=0.5", "pointwise", [], [planted.drifts]),
     ("rank_flip<=0.45", "pointwise", [planted.good_scores], [planted.turns_scores]),
     ("topk_churn<=0.5", "pointwise", [planted.steady_scores], [planted.turns_scores]),
 ]
