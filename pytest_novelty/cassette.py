@@ -9,7 +9,8 @@ from typing import Any, Final
 
 from pytest_novelty.errors import SettingsError, StoreError
 from pytest_novelty.jsonl import read_jsonl
-from pytest_novelty.model import Document, Record
+from pytest_novelty.model import OK, Document, Record
+from pytest_novelty.protocols.base import LARGEST
 from pytest_novelty.store import MemoryStore, SqliteStore, VerdictStore, record_to_dict
 from pytest_novelty.validation import explain, load_schema, shipped_check
 
@@ -54,10 +55,35 @@ def read_cassette(path: Path) -> Iterator[tuple[int, Record]]:
             raise StoreError("the record has no key, so no request can find it", path=path, line=line, hint=_EXPORT)
         if row.get("raw"):
             _check_raw(row["raw"], path, line)
-        for name in ("cost_usd", "latency_s", "tokens_in", "tokens_out"):
-            if (row.get(name) or 0) < 0:
-                raise StoreError(f"{name} is below 0", path=path, line=line, hint=_EXPORT)
+        if problem := _out_of_range(row) or _no_verdict(row):
+            raise StoreError(problem, path=path, line=line, hint=_EXPORT)
         yield line, record_from_dict(row)
+
+
+_WHOLE: Final = ("tokens_in", "tokens_out", "tokens_cached", "tokens_reasoning", "retries", "sample", "seed")
+_MOST_WHOLE: Final = 2**63 - 1
+"""What SQLite can hold."""
+
+
+def _out_of_range(row: dict[str, Any]) -> str | None:
+    """The number of a record that no export can have."""
+    for name in (*_WHOLE, "cost_usd", "latency_s"):
+        number = row.get(name) or 0
+        if number < 0 and name != "seed":
+            return f"{name} is below 0"
+        if not abs(number) <= (_MOST_WHOLE if name in _WHOLE else LARGEST):
+            return f"{name} is too large for a number"
+    return None if abs(row.get("score") or 0) <= LARGEST else "score is too large for a number"
+
+
+def _no_verdict(row: dict[str, Any]) -> str | None:
+    """Where the answer was left out, what was read of it is all that there is."""
+    if row["raw"]:
+        return None
+    has_one = row.get("label") is not None or row.get("score") is not None or bool(row.get("abstained"))
+    if row["status"] == OK and not has_one:
+        return "the record has the status ok, and no answer, label, score or abstention"
+    return f"the record has the status {row['status']!r} and a verdict" if row["status"] != OK and has_one else None
 
 
 def _check_raw(raw: str, path: Path, line: int) -> None:

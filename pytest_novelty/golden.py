@@ -18,6 +18,7 @@ from pytest_novelty.calls import shown_digest
 from pytest_novelty.digests import canonical_json
 from pytest_novelty.errors import GoldenError
 from pytest_novelty.judges.base import Judge
+from pytest_novelty.masking import make_mask, mask_all
 from pytest_novelty.model import ERROR, OK, REFERENCE, TIE, TIMEOUT, Instance, Json, Outcome, Suite, Vote
 from pytest_novelty.outcomes import CaseResult
 from pytest_novelty.plan import Plan, SuitePlan
@@ -102,7 +103,7 @@ def make_golden(plan: Plan, planned: SuitePlan, judge: Judge, results: Iterable[
 
 
 def head_of(plan: Plan, planned: SuitePlan, judge: Judge, served: Iterable[str]) -> Head:
-    """Everything that decides a verdict and that the run knows, the instances apart."""
+    """Everything that decides a verdict and that the run knows, the instances apart; masked, since it is shown and committed."""
     axes, protocol = planned.reference.axes, planned.suite.protocol
     prompt = plan.prompts[judge.prompt_of(protocol, planned.reference)] if judge.traits.uses_prompt else None
     asked = dict(judge.asked or {})
@@ -128,8 +129,9 @@ def head_of(plan: Plan, planned: SuitePlan, judge: Judge, served: Iterable[str])
         **{f"asked {name}": value for name, value in asked.items()},
     }
     head |= {name: value for name, value in further.items() if value is not None}
-    as_read: Head = json.loads(json.dumps(head))  # tuples are lists there
-    return as_read
+    as_read: dict[str, Json] = json.loads(json.dumps(head))  # tuples are lists there
+    mask = make_mask(secrets=judge.secrets)
+    return {name: mask_all(value, mask) for name, value in as_read.items()}
 
 
 def entry_of(outcome: Outcome, planned: SuitePlan, instance: Instance, head: Head) -> Entry:

@@ -145,12 +145,14 @@ def load_prompt(path: Path) -> Prompt:
     """Load and check one template. Raises PromptError with file and line."""
     document = read_yaml(path, PromptError)
     value: Any = document.value
+    if not isinstance(value, dict):  # any file of the machine may have been named, and is not repeated
+        raise PromptError("is no prompt: it has no keys and values", path=path, line=document.line_of(()), hint=_FORMAT)
     schema = load_schema("prompt")
     problems = Problems()
     if not compile_check(schema)(value):
         for sentence, place in explain_all(value, schema):
             no_format = isinstance(value, dict) and "format" not in value and not place
-            hint = "A prompt begins with format: novelty-prompt/1" if no_format else None
+            hint = _FORMAT if no_format else None
             problems.add(PromptError(sentence, path=path, line=document.line_of(place), hint=hint))
     problems.raise_any()
     protocol = PROTOCOLS.get(value["protocol"])
@@ -177,6 +179,9 @@ def load_prompt(path: Path) -> Prompt:
         sources=tuple((message["role"], message["content"].strip("\n")) for message in value["messages"]),
         _templates=tuple(templates),
     )
+
+
+_FORMAT: Final = "A prompt begins with format: novelty-prompt/1"
 
 
 def _output_problem(output: Mapping[str, Any], protocol: Protocol) -> str | None:

@@ -11,7 +11,7 @@ from typing import Any, Final
 from pytest_novelty.answers import ODDITIES, Reading, read_answer, read_raw
 from pytest_novelty.calls import Call
 from pytest_novelty.masking import make_mask
-from pytest_novelty.model import ERROR, OK, TIMEOUT, Failure, Record
+from pytest_novelty.model import ERROR, OK, SCHEMA_VIOLATION, TIE, TIMEOUT, Failure, Record
 
 _MAX_MESSAGE: Final = 2000
 
@@ -56,7 +56,9 @@ class Recorder:
     def reread(self, call: Call, stored: Record) -> Record:
         """A stored answer, read again under the present rules and declarations."""
         if not stored.raw or (stored.status != OK and stored.raw.startswith("[")):
-            return stored  # its text was left out of a cassette, or it could not even be kept as it was
+            return _held_against(
+                call, stored
+            )  # its text was left out of a cassette, or could not even be kept as it was
         reading = self._read_kept(call, stored.raw)
         fresh = self._record(call, reading, stored.latency_s)
         return fresh._replace(
@@ -120,6 +122,24 @@ class Recorder:
             self._created = dt.datetime.fromtimestamp(second, dt.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
             self._second = second
         return self._created
+
+
+def _held_against(call: Call, stored: Record) -> Record:
+    """A record without its answer; a failed one if its verdict is none on this instance: the file was edited."""
+    ideas, protocol = call.case.instance.ideas, call.case.protocol
+    known = {*protocol.gold_labels([idea.id for idea in ideas]), *([TIE] if len(ideas) > 1 else [])}
+    if stored.status != OK or stored.label in known:
+        return stored
+    if stored.label is not None:
+        problem = f"has the label {stored.label[:60]!r}, which this instance cannot have"
+    elif stored.abstained or (stored.score is not None and protocol.score_key is not None):
+        return stored
+    else:
+        problem = f"has no verdict of a {protocol.name} suite"
+    message = f"the stored record {stored.key} {problem}; its answer was left out, so that it cannot be read again"
+    return stored._replace(
+        status=SCHEMA_VIOLATION, kind="stored verdict", message=message, label=None, score=None, abstained=False
+    )
 
 
 def _text_of(error: BaseException) -> str:

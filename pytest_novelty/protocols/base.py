@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Final
 from typing import Protocol as Interface
 
 from pytest_novelty.model import (
@@ -69,6 +70,10 @@ class Protocol(Interface):
         """The label of an outcome from all its votes."""
 
 
+LARGEST: Final = 1e20
+"""Of numbers that are read, either side of 0: cubes of sums of squares must stay finite."""
+
+
 def violates(message: str, kind: str = "wrong type") -> Failure:
     return Failure(SCHEMA_VIOLATION, kind, message)
 
@@ -86,7 +91,7 @@ def read_number(value: Mapping[str, Json], key: str, limits: tuple[float, float]
         return violates(f"{key} is too large for a number", "out of range")
     if number != number or number in (float("inf"), float("-inf")):
         return violates(f"{key} must be finite, not {number}", "out of range")
-    if abs(number) > 1e20:  # cubes of sums of squares must stay finite
+    if abs(number) > LARGEST:
         return violates(f"{key} {number:g} is too large for a number", "out of range")
     if limits is not None and not limits[0] <= number <= limits[1]:
         return violates(

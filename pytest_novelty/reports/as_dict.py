@@ -15,6 +15,7 @@ from pytest_novelty.errors import SettingsError
 from pytest_novelty.instances import instance_digest
 from pytest_novelty.judges.base import Traits
 from pytest_novelty.looks import SampleRange
+from pytest_novelty.masking import make_mask, mask_all
 from pytest_novelty.metrics.view import Estimate
 from pytest_novelty.model import Suite
 from pytest_novelty.outcomes import Trace
@@ -68,7 +69,7 @@ def report_to_dict(report: Report) -> dict[str, Any]:
                     "name": judge.name,
                     "version": judge.version,
                     "version_is_digest": judge.version_is_digest,
-                    "asked": None if judge.asked is None else dict(judge.asked),
+                    "asked": mask_all(judge.asked, make_mask(secrets=judge.secrets)),
                     "traits": _traits(judge.traits),
                 }
                 for judge in plan.judges

@@ -367,3 +367,6 @@ def test_keys_are_masked(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
     edit(lab, "conftest.py", 'judge.version = other.version = "1"', 'judge.version = other.version = "sesame-open-now"')
     lab.judge("judge", "small", *UPDATE)
     assert "sesame" not in file_of(lab).read_text()
+    again = lab.judge("judge", "small")
+    assert drift(again)["changes"] == []
+    assert "changed" not in drift(again)["sentence"]

@@ -14,6 +14,9 @@ import pytest
 
 from pytest_novelty.errors import SettingsError
 from pytest_novelty.evaluation import evaluate
+from pytest_novelty.judges.base import bind_judge
+from pytest_novelty.judges.llm.files import LlmSettings
+from pytest_novelty.judges.llm.judge import LlmJudge
 from pytest_novelty.metrics.view import Estimate
 from pytest_novelty.model import NOT_NOVEL, NOVEL, Suite
 from pytest_novelty.outcomes import Usage
@@ -176,6 +179,15 @@ def test_what_cases_took_is_summed(unpriced: int, cost_usd: float | None, report
         "cost_usd": cost_usd, "unpriced": 24 * unpriced, "latency_s": {"p50": 0.2, "p90": 0.3, "p99": 0.3, "max": 0.3}, "tokens_cached": 24,
         "tokens_reasoning": 48, "known_usd": 6.0,
     }  # fmt: skip
+
+
+def test_how_a_model_is_asked_is_masked(report: Report, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TENANT_TOKEN", "tenant-abcdef-12345")
+    settings = LlmSettings("openai", "m-5", name="careful", parameters={"user": "tenant-abcdef-12345", "n_best": 2})
+    judges = tuple(bind_judge("careful", LlmJudge(settings)) if j.name == "careful" else j for j in report.plan.judges)
+    report.plan.judges = judges
+    asked = report_to_dict(report)["run"]["judges"][0]["asked"]
+    assert asked["parameters"] == {"user": "[masked]", "n_best": 2}
 
 
 def test_the_run_is_described(written: dict[str, Any], report: Report) -> None:

@@ -30,7 +30,7 @@ from pytest_novelty.drifting import (
     compare_all,
     drift_to_dict,
 )
-from pytest_novelty.golden import Golden, make_golden
+from pytest_novelty.golden import Golden, make_golden, read_text, write_text
 from pytest_novelty.judges.base import Judge, bind_judge
 from pytest_novelty.metrics.view import View
 from pytest_novelty.model import Suite
@@ -311,6 +311,27 @@ def test_a_model_is_told_by_its_name_and_settings(take: Callable[..., Taken], tm
     assert "another model is asked: m-5 -> m-6" in renamed.sentence
     assert kinds(hotter) == [PARAMETERS]
     assert "parameters changed: asked temperature none -> 1" in hotter.sentence
+
+
+def test_a_secret_in_a_models_parameters_is_compared_as_it_is_written(
+    take: Callable[..., Taken], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from pytest_novelty.judges.llm.files import LlmSettings
+    from pytest_novelty.judges.llm.judge import LlmJudge
+
+    monkeypatch.setenv("TENANT_TOKEN", "tenant-abcdef-12345")
+    monkeypatch.setenv("PIN_TOKEN", "1234567890")
+    parameters: dict[str, Any] = {"user": "tenant-abcdef-12345", "pin": 1234567890}
+    settings = LlmSettings("openai", "m-5", name="judge", folder=tmp_path, parameters=parameters)
+    taken = take(STEADY, judge=LlmJudge(settings))
+    text = write_text(taken[3])
+    assert "tenant-abcdef" not in text
+    assert "1234567890" not in text
+    again = drift_of((*taken[:3], read_text(text, tmp_path / "golden.txt")), taken)
+    assert (again.verdict, again.changes) == (SAME, ())
+    other = drift_of(take(STEADY, judge=LlmJudge(replace(settings, parameters={}))), taken)
+    assert "parameters changed" in other.sentence
+    assert "tenant-abcdef" not in other.sentence
 
 
 def test_a_head_of_an_earlier_version_says_nothing_of_what_it_did_not_know(take: Callable[..., Taken]) -> None:

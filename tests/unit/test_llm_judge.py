@@ -1054,6 +1054,21 @@ def test_a_judge_file(tmp_path: Path) -> None:
         ("model: openai:m\napi_key_env: sk-live-1234\n", "api_key_env"),
         ("model: openai:m\nparameters: {api_key: mine}\n", "no parameter of a request"),
         ("model: openai:m\nparameters: {temperature: 1}\n", "no parameter of a request"),
+        ("model: openai:m\napi_base: 'http://[::1'\n", "no address of a server: its host or its port is none"),
+        ("model: openai:m\napi_base: http://host:99999/v1\n", "its host or its port is none"),
+        ("model: openai:m\napi_base: http://host:port/v1\n", "its host or its port is none"),
+        ("model: openai:m\napi_base: http://host:0/v1\n", "its port is 0"),
+        ("model: openai:m\napi_base: http://1.2.3.999/v1\n", "its host or its port is none"),
+        ("model: openai:m\napi_base: http:///v1\n", "it names no host"),
+        ("model: openai:m\napi_base: http://a..b/v1\n", "it names no host"),
+        ("model: openai:m\napi_base: http://host/v 1\n", "a blank or a control character"),
+        ("model: openai:m\nrequests_per_minute: 1e-300\n", "requests_per_minute: .*more than an hour.*Write 0.0167 or"),
+        ("model: openai:m\ntokens_per_minute: 1e-5\n", "tokens_per_minute: .*more than an hour.*Write 68.3 or more"),
+        ("model: openai:m\nheaders: {'X Key': MY_KEY}\n", "'X Key' is no name of a header"),
+        ("model: openai:m\nheaders: {'X-Key:': MY_KEY}\n", "'X-Key:' is no name of a header"),
+        ("model: openai:m\nheaders: {content-Length: MY_KEY}\n", "'content-Length' is set by whoever sends"),
+        ("model: openai:m\nheaders: {Host: MY_KEY}\n", "'Host' is set by whoever sends"),
+        ("model: openai:m\nprice: {input: 1e308, output: 1}\n", "price.input: .*greater than the maximum of 1000000"),
     ],
 )
 def test_a_judge_file_that_is_wrong(tmp_path: Path, line: str, told: str) -> None:
@@ -1061,6 +1076,37 @@ def test_a_judge_file_that_is_wrong(tmp_path: Path, line: str, told: str) -> Non
         load_judge_file(write(tmp_path, f"format: novelty-judge/1\n{line}"))
     assert caught.value.path is not None
     assert caught.value.line is not None
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        *[
+            f"api_base: {address}"
+            for address in ("http://[::1]:8000/v1", "https://my_host-1.example.org./v1", "http://10.0.0.1")
+        ],
+        *["requests_per_minute: 0.02", "tokens_per_minute: 70", "max_tokens: 10\ntokens_per_minute: 1"],
+        *["headers: {X-Key: MY_KEY, x_other.1: MY_KEY}", "price: {input: 1000000, output: 0}"],
+    ],
+)
+def test_a_judge_file_at_the_edge_of_what_is_right(tmp_path: Path, line: str) -> None:
+    assert load_judge_file(write(tmp_path, f"format: novelty-judge/1\nmodel: openai:m\n{line}\n")).model == "m"
+
+
+def test_a_wrong_address_of_the_environment_is_said_before_anything_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-sound")
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://[::1")
+    with pytest.raises(JudgeError, match="no address of a server: its host or its port is none.*OPENAI_BASE_URL"):
+        open_provider(replace(SETTINGS, api_base=None))
+
+
+def test_whatever_a_client_library_says_when_it_is_opened_is_one_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(settings: LlmSettings) -> Any:
+        raise TypeError("an unexpected argument")
+
+    monkeypatch.setattr("pytest_novelty.judges.llm.judge.open_provider", fails)
+    with pytest.raises(JudgeError, match="cannot be asked: TypeError: an unexpected argument"):
+        asyncio.run(LlmJudge(SETTINGS).__aenter__())
 
 
 KEYS = [

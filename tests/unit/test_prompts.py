@@ -38,6 +38,18 @@ def shipped(protocol: str) -> Prompt:
     return resolve_prompt(f"{protocol}/reference", Path())
 
 
+@pytest.mark.parametrize(
+    "text", ["root:x:0:0:root:/root:/bin/bash\nlast:x:9\n", "- a secret\n- another\n", "12345678\n"]
+)
+def test_a_file_that_is_no_prompt_is_not_repeated(text: str, tmp_path: Path) -> None:
+    path = tmp_path / "passwd"
+    path.write_text(text)
+    with pytest.raises(PromptError, match="is no prompt: it has no keys and values") as caught:
+        load_prompt(path)
+    assert caught.value.line == 1
+    assert not any(word in str(caught.value).replace(str(path), "") for word in ("root", "last", "secret", "12345678"))
+
+
 def render(prompt: Prompt, *ideas: ShownIdea, as_of: str | None = None, powers: Traits = Traits()) -> str:  # noqa: B008
     return "\n".join(content for _, content in prompt.render(ideas, as_of, powers))
 

@@ -6,8 +6,10 @@ import os
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields
+from ipaddress import ip_address
 from pathlib import Path
 from typing import Any, Final
+from urllib.parse import urlsplit
 
 from pytest_novelty.digests import digest_of
 from pytest_novelty.errors import JudgeError, Problems, UnknownNameError
@@ -19,6 +21,7 @@ from pytest_novelty.strict_yaml import read_yaml
 from pytest_novelty.validation import explain_all, load_schema, name_of
 
 PREFIXES: Final = ("openai:", "litellm:")
+_MAX_TOKENS: Final = 4096
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +37,7 @@ class LlmSettings:
     headers: Mapping[str, str] = field(default_factory=dict)
     temperature: float | None = None
     effort: str | None = None
-    max_tokens: int = 4096
+    max_tokens: int = _MAX_TOKENS
     seed: bool | int = True
     parameters: Mapping[str, Json] = field(default_factory=dict)
     structured: str = "auto"
@@ -131,8 +134,9 @@ def load_judge_file(path: Path) -> LlmSettings:
             sentence, hint = _explained(value, sentence, place)
             problems.add(JudgeError(sentence, path=path, line=document.line_of(place), hint=hint))
     if isinstance(value, dict):
-        for message, hint, place in (*_unknown_protocols(value), *_misplaced(value)):
+        for message, hint, place in (*_unknown_protocols(value), *_misplaced(value), *_unusable(value)):
             if place not in told:
+                told.add(place)
                 problems.add(JudgeError(message, path=path, line=document.line_of(place), hint=hint))
     problems.raise_any()
     given = {key: item for key, item in value.items() if key not in ("format", "model", "price")}
@@ -208,6 +212,57 @@ def _unknown_protocols(value: Mapping[str, Any]) -> Iterator[tuple[str, str | No
         if name not in PROTOCOLS:
             error = UnknownNameError("protocol", name, PROTOCOLS)
             yield error.message, error.hint, ("prompts", name)
+
+
+def address_problem(address: str) -> str | None:
+    """Why no server can be asked at an address, without repeating it; None if one can."""
+    try:
+        parts = urlsplit(address)
+        host, port = parts.hostname or "", parts.port
+        if ":" in host or re.fullmatch(r"[\d.]+", host):
+            ip_address(host)
+    except ValueError:
+        return "its host or its port is none"
+    if parts.scheme not in ("http", "https"):
+        return "it does not begin with http:// or https://"
+    labels = host.removesuffix(".").split(".")
+    if ":" not in host and not all(re.fullmatch(r"[\w-]{1,63}", label) for label in labels):
+        return "it names no host"
+    if port == 0 or re.search(r"[\s\x00-\x20\x7f]", address):
+        return "its port is 0" if port == 0 else "it has a blank or a control character"
+    return None
+
+
+_LONGEST_STEP_MIN: Final = 60.0
+_TOKEN: Final = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
+_OF_TRANSPORT: Final = frozenset(
+    {"connection", "content-length", "expect", "host", "keep-alive", "proxy-connection", "te", "trailer",
+     "transfer-encoding", "upgrade"}
+)  # fmt: skip
+
+
+def _unusable(value: Mapping[str, Any]) -> Iterator[tuple[str, str, _Place]]:
+    """Values of the right type with which no call could be made."""
+    address, headers = value.get("api_base"), value.get("headers")
+    if isinstance(address, str) and (problem := address_problem(address.strip())):
+        yield f"api_base is no address of a server: {problem}", "Write one like http://127.0.0.1:8000/v1", ("api_base",)
+    for name in headers if isinstance(headers, dict) else ():
+        if not _TOKEN.fullmatch(name):
+            hint = "Names of headers have letters, digits and hyphens"
+            yield f"{name!r} is no name of a header", hint, ("headers", name)
+        elif name.lower() in _OF_TRANSPORT:
+            yield f"the header {name!r} is set by whoever sends the request", "Remove it", ("headers", name)
+    most = value.get("max_tokens", _MAX_TOKENS)
+    for name, least in (("requests_per_minute", 1), ("tokens_per_minute", most)):
+        rate: Any = value.get(name)
+        if _is_number(rate) and _is_number(least) and 0 < rate * _LONGEST_STEP_MIN < least:
+            what = "a call" if name == "requests_per_minute" else "a call of max_tokens"
+            hint = f"Write {min(least, 1e15) / _LONGEST_STEP_MIN:.3g} or more"
+            yield f"{name}: {what} would hold up the next for more than an hour", hint, (name,)
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
 def _misplaced(value: Mapping[str, Any]) -> Iterator[tuple[str, str, _Place]]:

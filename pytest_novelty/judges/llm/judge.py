@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
 
 from pytest_novelty.answers import read_answer
-from pytest_novelty.errors import JudgeStopped
+from pytest_novelty.errors import JudgeError, JudgeStopped, NoveltyError
 from pytest_novelty.judges.base import Expected, Pace, Rates
 from pytest_novelty.judges.llm.faults import LONGEST_WAIT_ASKED_S, CallFault
 from pytest_novelty.judges.llm.files import LlmSettings
@@ -139,7 +139,15 @@ class LlmJudge:
 
     async def __aenter__(self) -> LlmJudge:
         self._breaker, self._turns = Breaker(self.settings.name), asyncio.Lock()  # both belong to a loop
-        self._provider = await asyncio.to_thread(open_provider, self.settings)  # importing a client takes a while
+        try:
+            self._provider = await asyncio.to_thread(open_provider, self.settings)  # importing a client takes a while
+        except NoveltyError:
+            raise
+        except Exception as error:  # a client library's own words, once and not of every call
+            raise JudgeError(
+                f"the judge {self.settings.name!r} cannot be asked: {type(error).__name__}: {error}",
+                hint="Look at its address (api_base, OPENAI_BASE_URL) and at the client library that is installed",
+            ) from None
         return self
 
     async def __aexit__(self, *error: object) -> None:

@@ -19,7 +19,7 @@ from pytest_novelty.judges.llm.chat import Chat
 from pytest_novelty.judges.llm.clients import CONNECT_S, OWN_CLIENTS
 from pytest_novelty.judges.llm.dialect import Dialect
 from pytest_novelty.judges.llm.faults import CallFault, plain_address, read_body, read_fault
-from pytest_novelty.judges.llm.files import LlmSettings
+from pytest_novelty.judges.llm.files import LlmSettings, address_problem
 
 _IMPORT_ATTEMPTS: Final = 5
 _READ_BY_CLIENTS: Final = ("OPENAI_ORG_ID", "OPENAI_PROJECT_ID")
@@ -94,6 +94,11 @@ class OpenAIProvider:
             raise JudgeError(
                 f"the judge {settings.name!r} has an address with a query",
                 hint="Headers and keys come from the environment",
+            )
+        if own_server and (problem := address_problem(settings.base_url or "")):
+            raise JudgeError(
+                f"the judge {settings.name!r} has no address of a server: {problem}",
+                hint="Set api_base or OPENAI_BASE_URL to one like http://127.0.0.1:8000/v1",
             )
         if settings.api_key_env is not None:
             key = _from_environment(settings.api_key_env, settings)
