@@ -25,7 +25,7 @@ from pytest_novelty.budget import Ledger
 from pytest_novelty.calls import Call
 from pytest_novelty.errors import BudgetReached, NoveltyError, RunError
 from pytest_novelty.judges.base import Judge
-from pytest_novelty.lanes import Item, Lane, may_come_back, measuring_is_over, settle
+from pytest_novelty.lanes import Item, Lane, give_back, may_come_back, measuring_is_over, settle
 from pytest_novelty.model import Record
 from pytest_novelty.recording import Recorder
 from pytest_novelty.store import NOT_REUSED, VerdictStore
@@ -248,6 +248,7 @@ class Engine:
         if cost is None:
             measured = ledger.measured(lane.judge.name)
             if measured.untold:
+                ledger.leave(lane.in_line_as)
                 lane.broken = RunError(
                     f"a budget was given, but the answers of judge {lane.judge.name!r} do not say what they cost",
                     hint="Declare cost_usd_per_call on the judge, or return cost_usd with each answer",
@@ -258,7 +259,8 @@ class Engine:
         return self._take_reserved(lane, ledger, cost, is_known=cost is not None or measuring_is_over(ledger, lane))
 
     def _take_reserved(self, lane: Lane, ledger: Ledger, cost: float | None, *, is_known: bool) -> list[Item]:
-        granted = ledger.begin_measuring(lane.judge.name) if cost is None else ledger.reserve(cost, lane.in_line_as)
+        name, who = lane.judge.name, lane.in_line_as
+        granted = ledger.begin_measuring(name, who) if cost is None else ledger.reserve(cost, who)
         if granted:
             lane.denied_since = None
             item = lane.queue.popleft()
@@ -356,6 +358,8 @@ class Engine:
         while not self._closed.wait(_TICK_S):
             for overdue in (*self._sync.overdue(), *self._async.overdue()):
                 lane, stuck = overdue.lane, overdue.stuck
+                for item in overdue.rest:
+                    give_back(self._ledger, lane, item)
                 with self._lock:
                     lane.queue.extendleft(reversed(overdue.rest))
                 items = [item for item, _ in overdue.done] + stuck

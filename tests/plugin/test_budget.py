@@ -150,6 +150,27 @@ def test_two_judges_leave_paired_data(ready: Lab, dist: str) -> None:
     assert comparison["n"] == len(one & two)
 
 
+@pytest.mark.parametrize(("budget", "calls"), [(1, 3), (3, 10)])
+def test_two_judges_whose_cost_is_measured_stay_within_the_budget(lab: Lab, budget: int, calls: int, dist: str) -> None:
+    lab.judges("""
+        async def one(request):
+            log(request, "one")
+            await asyncio.sleep(0.02)
+            return {**right(request), "cost_usd": 0.3}
+
+        async def other(request):
+            log(request, "other")
+            await asyncio.sleep(0.02)
+            return {**right(request), "cost_usd": 0.3}
+
+        def pytest_novelty_judges():
+            return {"one": one, "other": other}
+    """)
+    lab.suite(n=20)
+    ran = lab.judge("one other", "small", f"--novelty-budget={budget}", dist=dist)
+    assert len(ran.calls) == calls
+
+
 def test_a_dear_judge_is_not_starved_by_a_cheap_one(lab: Lab, dist: str) -> None:
     """The dear one sets much aside and costs little: it is the cheap one's calls that give money back all the time."""
     lab.judges("""
