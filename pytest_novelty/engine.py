@@ -30,6 +30,7 @@ from pytest_novelty.model import Record
 from pytest_novelty.recording import Recorder
 from pytest_novelty.store import NOT_REUSED, VerdictStore
 from pytest_novelty.sync_runner import SyncRunner
+from pytest_novelty.tally import Made
 from pytest_novelty.tickets import Ticket
 
 BUDGET_IS_REACHED: Final = "the budget is reached"
@@ -84,9 +85,8 @@ class Engine:
         self._numbers = itertools.count()
         self._waiting: dict[str, list[tuple[Ticket, int]]] = {}
         self._failed: NoveltyError | None = None
-        self.made = 0
-        self.cost_usd = 0.0
-        """Calls that ended in this process, and what is known of their cost."""
+        self.made = Made()
+        """Calls that ended in this process."""
         self._closed = threading.Event()
         self._done = threading.Event()
         self._written: deque[tuple[list[Item], list[Record]]] = deque()
@@ -305,10 +305,9 @@ class Engine:
         if self._ledger is not None and not self._done.is_set():
             for item, record in zip(items, records, strict=True):
                 settle(self._ledger, lane, item, record)
-        self.made += len(items)
-        self.cost_usd += sum(record.cost_usd or 0.0 for record in records)
         self._written.append((items, records))
         with self._lock:
+            self.made = self.made.plus(Made.of(records))
             self._in_flight -= 1
             lane.in_flight -= 1
             for each in self._lanes.values():  # what one gives back, another may wait for
