@@ -11,6 +11,7 @@ can match pair with nothing.
 
 from __future__ import annotations
 
+import math
 import threading
 from collections import defaultdict
 from dataclasses import dataclass
@@ -23,6 +24,11 @@ MEASURED_CALLS: Final = 5
 _SLACK: Final = 1e-9
 _NOTHING: Final = -1.0
 """A budget in which not even a call fits that costs nothing."""
+_IS_NEXT: Final = "coalesce((SELECT who FROM line WHERE line.run = ledger.run ORDER BY rowid LIMIT 1), ?) = ?"
+_MAY_MEASURE: Final = (
+    f"spent + reserved < budget AND spent + reserved + coalesce(usd / nullif(told, 0), 0) <= budget + ? AND {_IS_NEXT}"
+)
+_NOT_BEGUN: Final = "UPDATE measured SET begun = begun - 1 WHERE run = ? AND judge = ?"
 
 
 @dataclass(slots=True)
@@ -68,11 +74,14 @@ class Ledger(Protocol):
     def settle(self, reserved_usd: float, cost_usd: float) -> None:
         """A call ended: what was set aside is freed, what it cost is spent."""
 
-    def begin_measuring(self, judge: str) -> bool:
-        """Whether a call may be sent to measure this judge's cost: none is out, and one more at the mean so far fits."""
+    def begin_measuring(self, judge: str, who: str = "") -> bool:
+        """Whether a call may be sent to measure this judge's cost: none is out, and one more at the mean so far fits.
+
+        That mean is set aside until the call ends. Who is refused for want of money stands in line, as for any other call.
+        """
 
     def end_measuring(self, judge: str, cost_usd: float | None, *, counts: bool = True) -> None:
-        """A measuring call ended. One that failed in transport does not count: another is sent in its place."""
+        """A measuring call ended: what was set aside is freed. One that failed in transport does not count: another is sent."""
 
     def measured(self, judge: str) -> Measured: ...
 
@@ -94,14 +103,17 @@ class MemoryLedger:
 
     def reserve(self, cost_usd: float, who: str = "") -> bool:
         with self._lock:
-            is_next = next(iter(self._line), who) == who
-            fits = is_next and self._spent + self._reserved + cost_usd <= self._budget + _SLACK
-            if fits:
-                self._reserved += cost_usd
-                self._line.pop(who, None)
-            elif who:
-                self._line.setdefault(who)
-            return fits
+            return self._set_aside(cost_usd, who)
+
+    def _set_aside(self, cost_usd: float, who: str) -> bool:
+        is_next = next(iter(self._line), who) == who
+        fits = is_next and self._spent + self._reserved + cost_usd <= self._budget + _SLACK
+        if fits:
+            self._reserved += cost_usd
+            self._line.pop(who, None)
+        elif who:
+            self._line.setdefault(who)
+        return fits
 
     def leave(self, who: str) -> None:
         with self._lock:
@@ -116,12 +128,14 @@ class MemoryLedger:
             self._reserved -= reserved_usd
             self._spent += cost_usd
 
-    def begin_measuring(self, judge: str) -> bool:
+    def begin_measuring(self, judge: str, who: str = "") -> bool:
         with self._lock:
             state = self._measured[judge]
-            committed = self._spent + self._reserved
-            fits = committed < self._budget and committed + (state.mean_usd or 0.0) <= self._budget + _SLACK
-            if state.begun >= MEASURED_CALLS or state.begun != state.ended or not fits:
+            if state.begun >= MEASURED_CALLS or state.begun != state.ended:
+                return False
+            mean = state.mean_usd or 0.0
+            is_left = self._spent + self._reserved < self._budget
+            if not self._set_aside(mean if is_left else math.inf, who):
                 return False
             state.begun += 1
             return True
@@ -129,6 +143,7 @@ class MemoryLedger:
     def end_measuring(self, judge: str, cost_usd: float | None, *, counts: bool = True) -> None:
         with self._lock:
             state = self._measured[judge]
+            self._reserved -= state.mean_usd or 0.0  # as when it began: only one is out
             if not counts and cost_usd is None:
                 state.begun -= 1
                 return
@@ -165,16 +180,20 @@ class SharedLedger:
         fits = bool(
             self._store.update(
                 "UPDATE ledger SET reserved = reserved + ? WHERE run = ? AND spent + reserved + ? <= budget + ? "
-                "AND coalesce((SELECT who FROM line WHERE line.run = ledger.run ORDER BY rowid LIMIT 1), ?) = ?",
+                f"AND {_IS_NEXT}",
                 (cost_usd, self._run, cost_usd, _SLACK, who, who),
             )
         )
         if fits:
             self.leave(who)
-        elif who and who not in self._in_line:
+        else:
+            self._stand_in_line(who)
+        return fits
+
+    def _stand_in_line(self, who: str) -> None:
+        if who and who not in self._in_line:
             self._in_line.add(who)
             self._store.update("INSERT OR IGNORE INTO line (run, who) VALUES (?, ?)", (self._run, who))
-        return fits
 
     def leave(self, who: str) -> None:
         if who in self._in_line:
@@ -190,27 +209,33 @@ class SharedLedger:
             (reserved_usd, cost_usd, self._run),
         )
 
-    def begin_measuring(self, judge: str) -> bool:
+    def begin_measuring(self, judge: str, who: str = "") -> bool:
         self._store.update("INSERT OR IGNORE INTO measured VALUES (?, ?, 0, 0, 0, 0)", (self._run, judge))
-        return bool(
-            self._store.update(
-                "UPDATE measured SET begun = begun + 1 WHERE run = ? AND judge = ? AND begun < ? AND begun = ended "
-                "AND (SELECT spent + reserved < budget AND spent + reserved + coalesce(usd / nullif(told, 0), 0) <= budget + ? "
-                "FROM ledger WHERE ledger.run = measured.run)",
-                (self._run, judge, MEASURED_CALLS, _SLACK),
-            )
+        begin = (
+            "UPDATE measured SET begun = begun + 1 WHERE run = ? AND judge = ? AND begun < ? AND begun = ended "
+            f"AND (SELECT {_MAY_MEASURE} FROM ledger WHERE ledger.run = measured.run)"
         )
+        if self._store.update(begin, (self._run, judge, MEASURED_CALLS, _SLACK, who, who)):
+            # From here on the mean stays as it is until the call ends; what fitted may be somebody else's by now.
+            mean = self.measured(judge).mean_usd or 0.0
+            if self.reserve(mean, who):
+                return True
+            self._store.update(_NOT_BEGUN, (self._run, judge))
+            return False
+        state = self.measured(judge)
+        if state.begun < MEASURED_CALLS and state.begun == state.ended:
+            self._stand_in_line(who)
+        return False
 
     def end_measuring(self, judge: str, cost_usd: float | None, *, counts: bool = True) -> None:
+        self.settle(self.measured(judge).mean_usd or 0.0, cost_usd or 0.0)
         if not counts and cost_usd is None:
-            undo = "UPDATE measured SET begun = begun - 1 WHERE run = ? AND judge = ?"
-            self._store.update(undo, (self._run, judge))
+            self._store.update(_NOT_BEGUN, (self._run, judge))
             return
         self._store.update(
             "UPDATE measured SET ended = ended + 1, told = told + ?, usd = usd + ? WHERE run = ? AND judge = ?",
             (int(cost_usd is not None), cost_usd or 0.0, self._run, judge),
         )
-        self._store.update("UPDATE ledger SET spent = spent + ? WHERE run = ?", (cost_usd or 0.0, self._run))
 
     def measured(self, judge: str) -> Measured:
         row = self._store.row(

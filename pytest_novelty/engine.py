@@ -25,11 +25,12 @@ from pytest_novelty.budget import Ledger
 from pytest_novelty.calls import Call
 from pytest_novelty.errors import BudgetReached, NoveltyError, RunError
 from pytest_novelty.judges.base import Judge
-from pytest_novelty.lanes import Item, Lane, may_come_back, measuring_is_over, settle
+from pytest_novelty.lanes import Item, Lane, give_back, may_come_back, measuring_is_over, settle
 from pytest_novelty.model import Record
 from pytest_novelty.recording import Recorder
 from pytest_novelty.store import NOT_REUSED, VerdictStore
 from pytest_novelty.sync_runner import SyncRunner
+from pytest_novelty.tally import Made
 from pytest_novelty.tickets import Ticket
 
 BUDGET_IS_REACHED: Final = "the budget is reached"
@@ -84,9 +85,8 @@ class Engine:
         self._numbers = itertools.count()
         self._waiting: dict[str, list[tuple[Ticket, int]]] = {}
         self._failed: NoveltyError | None = None
-        self.made = 0
-        self.cost_usd = 0.0
-        """Calls that ended in this process, and what is known of their cost."""
+        self.made = Made()
+        """Calls that ended in this process."""
         self._closed = threading.Event()
         self._done = threading.Event()
         self._written: deque[tuple[list[Item], list[Record]]] = deque()
@@ -248,6 +248,7 @@ class Engine:
         if cost is None:
             measured = ledger.measured(lane.judge.name)
             if measured.untold:
+                ledger.leave(lane.in_line_as)
                 lane.broken = RunError(
                     f"a budget was given, but the answers of judge {lane.judge.name!r} do not say what they cost",
                     hint="Declare cost_usd_per_call on the judge, or return cost_usd with each answer",
@@ -258,7 +259,8 @@ class Engine:
         return self._take_reserved(lane, ledger, cost, is_known=cost is not None or measuring_is_over(ledger, lane))
 
     def _take_reserved(self, lane: Lane, ledger: Ledger, cost: float | None, *, is_known: bool) -> list[Item]:
-        granted = ledger.begin_measuring(lane.judge.name) if cost is None else ledger.reserve(cost, lane.in_line_as)
+        name, who = lane.judge.name, lane.in_line_as
+        granted = ledger.begin_measuring(name, who) if cost is None else ledger.reserve(cost, who)
         if granted:
             lane.denied_since = None
             item = lane.queue.popleft()
@@ -303,10 +305,9 @@ class Engine:
         if self._ledger is not None and not self._done.is_set():
             for item, record in zip(items, records, strict=True):
                 settle(self._ledger, lane, item, record)
-        self.made += len(items)
-        self.cost_usd += sum(record.cost_usd or 0.0 for record in records)
         self._written.append((items, records))
         with self._lock:
+            self.made = self.made.plus(Made.of(records))
             self._in_flight -= 1
             lane.in_flight -= 1
             for each in self._lanes.values():  # what one gives back, another may wait for
@@ -356,6 +357,8 @@ class Engine:
         while not self._closed.wait(_TICK_S):
             for overdue in (*self._sync.overdue(), *self._async.overdue()):
                 lane, stuck = overdue.lane, overdue.stuck
+                for item in overdue.rest:
+                    give_back(self._ledger, lane, item)
                 with self._lock:
                     lane.queue.extendleft(reversed(overdue.rest))
                 items = [item for item, _ in overdue.done] + stuck

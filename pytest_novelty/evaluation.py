@@ -208,4 +208,6 @@ def _run(
     notes += stopping.finish()
     if unjudged:
         notes.append(f"the budget is reached: {unjudged} of {len(cases)} cases were not judged")
-    return make_report(plan, results, unenforced="the budget is reached" if unjudged else "", notes=notes)
+    return make_report(
+        plan, results, unenforced="the budget is reached" if unjudged else "", notes=notes, made=runner.made
+    )

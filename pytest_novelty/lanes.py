@@ -112,6 +112,16 @@ def settle(ledger: Ledger, lane: Lane, item: Item, record: Record) -> None:
         ledger.settle(item.reserved_usd, item.reserved_usd if record.cost_usd is None else record.cost_usd)
 
 
+def give_back(ledger: Ledger | None, lane: Lane, item: Item) -> None:
+    """A call came to nothing and will be sent again: what was set aside for it is free."""
+    if ledger is None:
+        return
+    if item.measures:
+        ledger.end_measuring(lane.judge.name, None, counts=False)
+    elif item.reserved_usd is not None:
+        ledger.settle(item.reserved_usd, 0.0)
+
+
 def may_come_back(ledger: Ledger, lane: Lane, cost: float | None) -> bool:
     """Others have set aside what is missing, and a call of theirs may still cost less; not if they are silent."""
     lane.denied_since = lane.denied_since or time.monotonic()

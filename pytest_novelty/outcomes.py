@@ -28,6 +28,7 @@ from pytest_novelty.model import (
 )
 from pytest_novelty.protocols import PROTOCOLS
 from pytest_novelty.protocols.base import result_of
+from pytest_novelty.tally import part_of, sum_told
 
 _MAX_REASON: Final = 400
 MAX_WIRE_BYTES: Final = 4096
@@ -37,7 +38,7 @@ class Usage(NamedTuple):
     """What the calls of a case took. ``made`` calls were sent in this run, ``reused`` came from the store.
 
     ``cost_usd`` sums the calls whose cost is known; ``unpriced`` counts the others. Reused calls cost nothing now;
-    ``oldest``: when the first of them was recorded.
+    ``oldest``: when the first of them was recorded. Tokens in and out sum the calls that told theirs; None if none did.
     """
 
     made: int = 0
@@ -45,8 +46,8 @@ class Usage(NamedTuple):
     retries: int = 0
     cost_usd: float = 0.0
     unpriced: int = 0
-    tokens_in: int = 0
-    tokens_out: int = 0
+    tokens_in: int | None = 0
+    tokens_out: int | None = 0
     latencies_ms: tuple[int, ...] = ()
     models: tuple[str, ...] = ()
     tokens_cached: int = 0
@@ -62,8 +63,8 @@ class Usage(NamedTuple):
             self.retries + other.retries,
             self.cost_usd + other.cost_usd,
             self.unpriced + other.unpriced,
-            self.tokens_in + other.tokens_in,
-            self.tokens_out + other.tokens_out,
+            sum_told([(self.made, self.tokens_in), (other.made, other.tokens_in)]),
+            sum_told([(self.made, self.tokens_out), (other.made, other.tokens_out)]),
             self.latencies_ms + other.latencies_ms,
             tuple(sorted({*self.models, *other.models})),
             self.tokens_cached + other.tokens_cached,
@@ -178,12 +179,12 @@ def _usage(fresh: Sequence[Record], records: Sequence[Record]) -> Usage:
         retries=sum([record.retries for record in fresh]),
         cost_usd=sum(costs),
         unpriced=len(fresh) - len(costs),
-        tokens_in=sum([record.tokens_in or 0 for record in fresh]),
-        tokens_out=sum([record.tokens_out or 0 for record in fresh]),
+        tokens_in=sum_told([(1, record.tokens_in) for record in fresh]),
+        tokens_out=sum_told([(1, record.tokens_out) for record in fresh]),
         latencies_ms=tuple([round(record.latency_s * 1000) for record in fresh]),
         models=_models(records),
-        tokens_cached=sum([record.tokens_cached or 0 for record in fresh]),
-        tokens_reasoning=sum([record.tokens_reasoning or 0 for record in fresh]),
+        tokens_cached=sum([part_of(record.tokens_cached, record.tokens_in) for record in fresh]),
+        tokens_reasoning=sum([part_of(record.tokens_reasoning, record.tokens_out) for record in fresh]),
         settings=_settings(records),
         oldest=_oldest(set(records) - set(fresh)) if reused else "",
     )

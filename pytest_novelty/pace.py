@@ -2,7 +2,7 @@
 
 One number an account, the moment from which the next call may be sent; who takes a turn moves it on by a step. Calls so come
 evenly spaced and no window of a minute holds more than the rate, whoever sends them. In the store the number is a row that every
-worker of every run on this host moves by one atomic statement.
+worker of every run with that store moves by one atomic statement; runs with another store know nothing of it.
 
 A turn is taken when it is due and never ahead: a run that is killed leaves nothing behind that holds up the next.
 """

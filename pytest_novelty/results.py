@@ -37,6 +37,7 @@ from pytest_novelty.metrics.view import Estimate, View, label_by_cross_validatio
 from pytest_novelty.model import REFERENCE
 from pytest_novelty.outcomes import CaseResult
 from pytest_novelty.plan import Plan, SuitePlan
+from pytest_novelty.tally import Made, sum_told
 
 if TYPE_CHECKING:
     from pytest_novelty.between_runs.comparing import RunComparison
@@ -44,15 +45,19 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Calls:
-    """What the run's calls took. Percentiles in seconds; ``cost_usd`` None where the cost of a call is unknown."""
+    """What the run's calls took. Percentiles in seconds; ``cost_usd`` None where the cost of a call is unknown.
+
+    ``made``, ``cost_usd``, ``unpriced`` and ``known_usd`` count all calls, ``unfinished`` those of them whose cases did not end;
+    everything else is of cases that ended. Tokens in and out sum the calls that told theirs; None if none did.
+    """
 
     planned: int = 0
     reused: int = 0
     made: int = 0
     retried: int = 0
     failed: int = 0
-    tokens_in: int = 0
-    tokens_out: int = 0
+    tokens_in: int | None = 0
+    tokens_out: int | None = 0
     cost_usd: float | None = 0.0
     unpriced: int = 0
     latency_s: Mapping[str, float] = field(default_factory=dict)
@@ -60,6 +65,7 @@ class Calls:
     tokens_reasoning: int = 0
     known_usd: float = 0.0
     """What the calls of known cost took."""
+    unfinished: int = 0
 
 
 @dataclass
@@ -148,12 +154,17 @@ class Report:
 
 
 def make_report(
-    plan: Plan, results: Iterable[CaseResult], *, unenforced: str = "", notes: Sequence[str] = ()
+    plan: Plan,
+    results: Iterable[CaseResult],
+    *,
+    unenforced: str = "",
+    notes: Sequence[str] = (),
+    made: Made | None = None,
 ) -> Report:
     """Compute everything from the results of the cases that ran.
 
     ``unenforced``: why gates do not count although they are computed (``-k``, ``-x``); empty if they do. Gates of a suite of
-    which not all planned cases ran are never enforced.
+    which not all planned cases ran are never enforced. ``made``: all calls of the run, if cases of some did not end.
     """
     judged = sorted({result.label: result for result in results}.values(), key=lambda result: result.label)
     derived = [
@@ -163,7 +174,16 @@ def make_report(
     ]
     outcomes, views = _make_views(plan, [*judged, *derived])
     report = Report(
-        plan, [], [], [], outcomes, _count_calls(plan, judged), [], "", _baselines(plan, views), list(notes)
+        plan,
+        [],
+        [],
+        [],
+        outcomes,
+        _count_calls(plan, judged, made or Made()),
+        [],
+        "",
+        _baselines(plan, views),
+        list(notes),
     )
     for planned in plan.suites.values():
         of_suite = {key[1:]: view for key, view in views.items() if key[0] == planned.suite.name}
@@ -237,7 +257,7 @@ def _called(name: str, variant: str) -> str:
     return f"{name}{variant}" if variant.startswith("[") else f"{name}[{variant}]"
 
 
-def _count_calls(plan: Plan, outcomes: Sequence[CaseResult]) -> Calls:
+def _count_calls(plan: Plan, outcomes: Sequence[CaseResult], run: Made) -> Calls:
     uses = [result.usage for result in outcomes]
     latencies = np.array([ms for use in uses for ms in use.latencies_ms], dtype=np.float64) / 1000.0
     percentiles: dict[str, float] = {}
@@ -246,20 +266,25 @@ def _count_calls(plan: Plan, outcomes: Sequence[CaseResult]) -> Calls:
             percentiles[name] = float(value)
     unpriced = sum(use.unpriced for use in uses)
     known = sum(use.cost_usd for use in uses)
+    made = sum(use.made for use in uses)
+    unfinished = max(0, run.calls - made)
+    if unfinished:  # asked ahead of cases that then did not run, or stopped in the middle of one: paid for all the same
+        made, unpriced, known = run.calls, max(unpriced, run.unpriced), max(known, run.known_usd)
     return Calls(
         planned=sum(case.planned_calls for case in plan.cases()),
         reused=sum(use.reused for use in uses),
-        made=sum(use.made for use in uses),
+        made=made,
         retried=sum(use.retries for use in uses),
         failed=sum(sum(result.kinds.values()) for result in outcomes),
-        tokens_in=sum(use.tokens_in for use in uses),
-        tokens_out=sum(use.tokens_out for use in uses),
+        tokens_in=sum_told((use.made, use.tokens_in) for use in uses),
+        tokens_out=sum_told((use.made, use.tokens_out) for use in uses),
         cost_usd=None if unpriced else known,
         unpriced=unpriced,
         latency_s=percentiles,
         tokens_cached=sum(use.tokens_cached for use in uses),
         tokens_reasoning=sum(use.tokens_reasoning for use in uses),
         known_usd=known,
+        unfinished=unfinished,
     )
 
 

@@ -17,6 +17,7 @@ from pytest_novelty.model import OK, Record
 from pytest_novelty.outcomes import CaseResult, case_result
 from pytest_novelty.plan import Plan
 from pytest_novelty.store import VerdictStore
+from pytest_novelty.tally import Made
 from pytest_novelty.tickets import Ticket
 
 Label = tuple[str, str, str, str]
@@ -109,9 +110,9 @@ class Runner:
         return self._engine.budget_reached
 
     @property
-    def made(self) -> tuple[int, float]:
-        """(calls that ended in this process, what is known of their cost in USD)."""
-        return self._engine.made, self._engine.cost_usd
+    def made(self) -> Made:
+        """Calls that ended in this process."""
+        return self._engine.made
 
     def close(self, finish_s: float = 5.0) -> list[str]:
         """Let calls in flight end for so long, commit what is finished, leave the judges. Returns problems met on the way."""

@@ -20,6 +20,7 @@ from pytest_novelty._pytest.missing import what_is_unrecorded
 from pytest_novelty._pytest.session import NoveltySession, group_cases
 from pytest_novelty.engine import BUDGET_IS_REACHED
 from pytest_novelty.errors import NoveltyError
+from pytest_novelty.tally import Made
 
 _PROGRESS_EVERY_S: Final = 20.0
 
@@ -196,16 +197,15 @@ class ActiveHooks:
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: Any) -> None:
-        made, cost_usd, notes = getattr(node, "workeroutput", {}).get(ATTRIBUTE, (0, 0.0, []))
+        made, notes = getattr(node, "workeroutput", {}).get(ATTRIBUTE, ((), []))
         self.session.notes += notes
-        self.session.made += made
-        self.session.cost_usd += cost_usd
+        self.session.made = self.session.made.plus(Made(*made))
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
         self.session.close()
         if self.session.is_worker:
-            told = (self.session.made, self.session.cost_usd, list(map(plain, self.session.notes)))
+            told = (tuple(self.session.made), list(map(plain, self.session.notes)))
             worker: Any = self.config  # xdist gives a worker's config this attribute, which pytest's type lacks
             worker.workeroutput[ATTRIBUTE] = told
         if self._incomplete and session.exitstatus == pytest.ExitCode.OK:

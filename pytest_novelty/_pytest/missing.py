@@ -19,13 +19,14 @@ def what_is_missing(session: NoveltySession, reported: int, *, cut_short: bool) 
     yield from what_is_unrecorded(session.missed)
     if session.unpaid:
         yield _budget_note(session)
-    if session.made > reported:  # asked ahead of cases that then did not run
-        were = "was" if session.made == 1 else "were"
+    made = session.made.calls
+    if made > reported:  # asked ahead of cases that then did not run
+        were = "was" if made == 1 else "were"
         yield (
-            f"{plural(session.made, 'call')} {were} made, ${session.cost_usd:.4f} in all as far as known: "
-            f"{session.made - reported:,} of them for cases that did not end; what was answered is stored"
+            f"{plural(made, 'call')} {were} made, ${session.made.known_usd:.4f} in all as far as known: "
+            f"{made - reported:,} of them for cases that did not end; what was answered is stored"
         )
-    if cut_short and not session.made and session.config.pluginmanager.has_plugin("dsession"):
+    if cut_short and not made and session.config.pluginmanager.has_plugin("dsession"):
         yield "workers were stopped: calls of cases that did not end are stored and not counted here"
 
 
@@ -51,7 +52,7 @@ def not_judged(count: int) -> str:
 
 
 def _budget_note(session: NoveltySession) -> str:
-    if not session.made and not session.received:
+    if not session.made.calls and not session.received:
         return (
             f"the budget of ${session.plan.settings.budget_usd:g} is less than one call sets aside, so nothing was asked: "
             "--novelty-dry-run says how much that is"

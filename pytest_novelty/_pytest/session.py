@@ -45,6 +45,7 @@ from pytest_novelty.outcomes import CaseResult, from_wire, to_wire
 from pytest_novelty.plan import Plan, make_plan
 from pytest_novelty.runner import Runner
 from pytest_novelty.store import SqliteStore, VerdictStore
+from pytest_novelty.tally import Made
 
 if TYPE_CHECKING:
     from pytest_novelty.results import Report
@@ -78,7 +79,7 @@ class NoveltySession:
         self.written: list[str] = []
         """What was said of the report files."""
         self.collecting = Collecting()
-        self.made, self.cost_usd = 0, 0.0
+        self.made = Made()
         """Calls that ended in this process, or in the workers that have ended, and what is known of their cost."""
         self.unpaid = 0
         """Cases that were skipped because the budget was reached."""
@@ -338,7 +339,7 @@ class NoveltySession:
             self.notes += self._looking.finish()
             if self.unpaid:
                 unenforced = unenforced or "the budget is reached"
-            self.report = make_report(self.plan, results, unenforced=unenforced, notes=self.notes)
+            self.report = make_report(self.plan, results, unenforced=unenforced, notes=self.notes, made=self.made)
             self.written += self._against.add_to(self.report)
         return self.report
 
@@ -369,7 +370,7 @@ class NoveltySession:
         """Let calls in flight end for so long (they are paid for), keep what ended, leave the judges."""
         if self._runner is not None:
             self.notes += self._runner.close(finish_s)
-            self.made, self.cost_usd = self._runner.made
+            self.made = self._runner.made
             self._runner = None
         if self._store is not None:
             self._store.close()

@@ -17,6 +17,7 @@ from pytest_novelty.reports.drift import drift_lines
 from pytest_novelty.reports.tables import Justify, gate_cells, new_table, styled
 from pytest_novelty.reports.text import (
     clean,
+    made_calls,
     name_label,
     plural,
     short_title,
@@ -226,10 +227,11 @@ def _closing(report: Report) -> Iterator[Any]:
     if calls.tokens_in or calls.tokens_out:
         cached = f" ({calls.tokens_cached:,} of them cached)" if calls.tokens_cached else ""
         reasoned = f" ({calls.tokens_reasoning:,} of them reasoning)" if calls.tokens_reasoning else ""
-        tokens = f", {calls.tokens_in:,} tokens in{cached} and {calls.tokens_out:,} out{reasoned}"
+        taken, given = ("an unknown number of" if n is None else f"{n:,}" for n in (calls.tokens_in, calls.tokens_out))
+        tokens = f", {taken} tokens in{cached} and {given.removesuffix(' of')} out{reasoned}"
     retried = f", {plural(calls.retried, 'retry', 'retries')}" if calls.retried else ""
     yield styled(
-        f"Calls: {calls.made:,} made, {calls.reused:,} reused, {calls.failed:,} without a valid verdict{retried}; "
+        f"Calls: {made_calls(calls)}, {calls.reused:,} reused, {calls.failed:,} without a valid verdict{retried}; "
         f"{spent}{tokens}{speed}."
     )
     steps = list(_next_steps(report))

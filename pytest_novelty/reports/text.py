@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 from pytest_novelty.headline import percent
 from pytest_novelty.metrics.catalogue import METRICS, QUANTITY, ROOT, SCORE, SIGNED
 from pytest_novelty.metrics.view import Estimate
 from pytest_novelty.model import Idea, Instance
+
+if TYPE_CHECKING:
+    from pytest_novelty.results import Calls
 
 
 def show_value(metric: str, value: float | None) -> str:
@@ -41,6 +45,12 @@ def show_interval(metric: str, estimate: Estimate) -> str:
 
 def plural(count: int, noun: str, many: str = "") -> str:
     return f"{count:,} {noun}" if count == 1 else f"{count:,} {many or f'{noun}s'}"
+
+
+def made_calls(calls: Calls) -> str:
+    """Calls that were made; those that no verdict in the report rests on are paid for as well."""
+    unfinished = f" ({calls.unfinished:,} of them for cases that did not end)" if calls.unfinished else ""
+    return f"{calls.made:,} made{unfinished}"
 
 
 def clean(text: str, limit: int = 10_000) -> str:

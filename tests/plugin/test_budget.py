@@ -92,6 +92,22 @@ def test_an_unknown_cost_is_measured(ready: Lab, dist: str) -> None:
     assert len(ran.outcomes()) == 20
 
 
+def test_tokens_that_nobody_tells_are_not_shown_as_none(lab: Lab, dist: str) -> None:
+    lab.judges("""
+        def judge(request):
+            return {**right(request), "usage": {"prompt_tokens": 100}}
+        def pytest_novelty_judges():
+            return {"judge": judge}
+    """)
+    lab.suite(n=5)
+    ran = lab.judge("judge", "small", dist=dist)
+    calls = ran.report["calls"]
+    assert (calls["tokens_in"], calls["tokens_out"]) == (100 * calls["made"], None)
+    assert f"{calls['tokens_in']:,} tokens in and an unknown number out" in ran.plain
+    again = lab.judge("judge", "small", dist=dist)
+    assert (again.report["calls"]["made"], again.report["calls"]["tokens_out"]) == (0, 0)
+
+
 def test_a_cost_that_nobody_tells(ready: Lab, dist: str) -> None:
     ran = ready.judge("silent", "small", "--novelty-budget=1", dist=dist)
     assert ran.ret == 1
@@ -148,6 +164,31 @@ def test_two_judges_leave_paired_data(ready: Lab, dist: str) -> None:
     assert len(ran.calls) == 30
     (comparison,) = ran.report["comparisons"]
     assert comparison["n"] == len(one & two)
+
+
+@pytest.mark.parametrize(("budget", "calls"), [(1, 3), (3, 10)])
+def test_two_judges_whose_cost_is_measured_stay_within_the_budget(lab: Lab, budget: int, calls: int, dist: str) -> None:
+    lab.judges("""
+        async def one(request):
+            log(request, "one")
+            await asyncio.sleep(0.02)
+            return {**right(request), "cost_usd": 0.3}
+
+        async def other(request):
+            log(request, "other")
+            await asyncio.sleep(0.02)
+            return {**right(request), "cost_usd": 0.3}
+
+        def pytest_novelty_judges():
+            return {"one": one, "other": other}
+    """)
+    lab.suite(n=20)
+    ran = lab.judge("one other", "small", f"--novelty-budget={budget}", dist=dist)
+    assert len(ran.calls) == calls
+    told = ran.report["calls"]
+    assert (told["made"], told["known_usd"]) == (calls, pytest.approx(0.3 * calls))
+    assert told["unfinished"] > 0
+    assert f"Calls: {calls} made ({told['unfinished']} of them for cases that did not end)" in ran.plain
 
 
 def test_a_dear_judge_is_not_starved_by_a_cheap_one(lab: Lab, dist: str) -> None:

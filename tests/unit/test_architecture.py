@@ -30,6 +30,7 @@ LAYERS = [
         "sampling",
         "judges",
         "answers",
+        "tally",
         "pace",
     ],
     ["designs", "own_ideas", "new_suite", "prompt_views"],

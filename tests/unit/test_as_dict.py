@@ -23,6 +23,7 @@ from pytest_novelty.outcomes import Usage
 from pytest_novelty.reports.as_dict import report_to_dict, write_json
 from pytest_novelty.results import Calls, Report, make_report
 from pytest_novelty.settings import Settings
+from pytest_novelty.tally import Made
 from pytest_novelty.validation import load_schema
 
 ESTIMATE = ("value", "low", "high", "n", "method", "note")
@@ -177,7 +178,7 @@ def test_what_cases_took_is_summed(unpriced: int, cost_usd: float | None, report
     assert report_to_dict(make_report(report.plan, results))["calls"] == {
         "planned": 48, "made": 48, "reused": 72, "retried": 96, "failed": 192, "tokens_in": 120, "tokens_out": 144,
         "cost_usd": cost_usd, "unpriced": 24 * unpriced, "latency_s": {"p50": 0.2, "p90": 0.3, "p99": 0.3, "max": 0.3}, "tokens_cached": 24,
-        "tokens_reasoning": 48, "known_usd": 6.0,
+        "tokens_reasoning": 48, "known_usd": 6.0, "unfinished": 0,
     }  # fmt: skip
 
 
@@ -188,6 +189,18 @@ def test_how_a_model_is_asked_is_masked(report: Report, monkeypatch: pytest.Monk
     report.plan.judges = judges
     asked = report_to_dict(report)["run"]["judges"][0]["asked"]
     assert asked["parameters"] == {"user": "[masked]", "n_best": 2}
+
+
+def test_calls_of_cases_that_did_not_end_are_the_runs(report: Report) -> None:
+    usage = Usage(2, 0, 0, 0.25, 0, 5, None, (100, 300), (), 1, 0)
+    results = [result._replace(usage=usage) for result in report.outcomes]
+    calls = make_report(report.plan, results, made=Made(50, 7.5, 0)).calls
+    assert (calls.made, calls.unfinished, calls.cost_usd, calls.known_usd) == (50, 2, 7.5, 7.5)
+    calls = make_report(report.plan, results, made=Made(50, 6.0, 2)).calls
+    assert (calls.unpriced, calls.cost_usd, calls.known_usd) == (2, None, 6.0)
+    calls = make_report(report.plan, results, made=Made(40, 5.0, 0)).calls  # a worker that crashed told nothing
+    assert (calls.made, calls.unfinished, calls.cost_usd) == (48, 0, 6.0)
+    assert (calls.tokens_in, calls.tokens_out) == (120, None)
 
 
 def test_the_run_is_described(written: dict[str, Any], report: Report) -> None:

@@ -176,6 +176,39 @@ def test_measuring_keeps_within_the_budget(make_ledger: MakeLedger) -> None:
     assert not ledger.begin_measuring("j")  # another at 0.3 would be 0.6
 
 
+def test_measuring_calls_set_the_mean_aside(make_ledger: MakeLedger) -> None:
+    ledger = make_ledger(1.0)
+    for judge in ("one", "other"):
+        assert ledger.begin_measuring(judge, judge)
+        ledger.end_measuring(judge, 0.3)
+    assert ledger.begin_measuring("one", "one")
+    assert not ledger.begin_measuring("other", "other")  # with the one that is out it would be 1.2
+    assert not ledger.reserve(0.2)
+    ledger.end_measuring("one", None, counts=False)  # what it had set aside is free
+    assert ledger.begin_measuring("other", "other")
+    ledger.end_measuring("other", 0.1)
+    assert ledger.spent_usd() == pytest.approx(0.7)
+    assert not ledger.reserve(0.31)
+    assert ledger.reserve(0.3)
+
+
+def test_measuring_calls_wait_in_line(make_ledger: MakeLedger) -> None:
+    ledger = make_ledger(1.0)
+    assert ledger.begin_measuring("j", "measures")
+    assert not ledger.begin_measuring("j", "its second")  # one is out: that is no want of money
+    assert ledger.reserve(0.25, "knows")
+    ledger.end_measuring("j", 0.25)
+    assert ledger.reserve(0.5, "knows")
+    assert not ledger.reserve(0.5, "dear")
+    ledger.settle(0.5, 0.0)
+    assert not ledger.begin_measuring("j", "measures")  # it would fit, but the dear one waits
+    assert ledger.reserve(0.5, "dear")
+    assert not ledger.reserve(0.0, "knows")  # the one that measures is first now
+    ledger.settle(0.5, 0.0)
+    assert ledger.begin_measuring("j", "measures")
+    assert ledger.reserve(0.0, "knows")
+
+
 def test_workers_share_a_run_and_runs_are_apart(tmp_path: Path) -> None:
     stores = [SqliteStore(tmp_path / "s") for _ in range(2)]
     one, other = (SharedLedger(store, "run", 1.0) for store in stores)
@@ -187,28 +220,36 @@ def test_workers_share_a_run_and_runs_are_apart(tmp_path: Path) -> None:
 
 
 steps = st.lists(
-    st.tuples(st.sampled_from(["reserve", "settle", "begin", "end"]), st.integers(0, 8)), min_size=1, max_size=12
+    st.tuples(
+        st.sampled_from(["reserve", "settle", "begin", "end"]), st.integers(0, 8), st.sampled_from(["", "a", "b"])
+    ),
+    min_size=1,
+    max_size=12,
 )
 
 
 @settings(deadline=None)
 @given(script=steps)
-def test_both_ledgers_behave_alike(script: list[tuple[str, int]], tmp_path_factory: pytest.TempPathFactory) -> None:
+def test_both_ledgers_behave_alike(
+    script: list[tuple[str, int, str]], tmp_path_factory: pytest.TempPathFactory
+) -> None:
     store = SqliteStore(tmp_path_factory.mktemp("ledger") / "s")
     ledgers = (MemoryLedger(2.0), SharedLedger(store, "run", 2.0))
-    for action, eighths in script:
+    for action, eighths, who in script:
         cost = eighths / 8  # sums of eighths are exact
         said = []
         for ledger in ledgers:
             if action == "reserve":
-                said.append(ledger.reserve(cost))
+                said.append(ledger.reserve(cost, who))
             elif action == "settle":
-                said.append(ledger.reserve(cost) and ledger.settle(cost, cost / 2))
+                said.append(ledger.reserve(cost, who) and ledger.settle(cost, cost / 2))
             elif action == "begin":
-                said.append(ledger.begin_measuring("j"))
+                said.append(ledger.begin_measuring("j", who))
             elif ledger.measured("j").begun > ledger.measured("j").ended:
                 said.append(ledger.end_measuring("j", cost if eighths else None))
         assert said[:1] == said[1:]
         assert ledgers[0].measured("j") == ledgers[1].measured("j")
-        assert ledgers[0].spent_usd() == ledgers[1].spent_usd()
+        assert ledgers[0].spent_usd() == pytest.approx(ledgers[1].spent_usd())
+        left = 0.125 * next(n for n in range(16, -1, -1) if n == 0 or ledgers[0].fits_later(0.125 * n))
+        assert ledgers[1].fits_later(left)
     store.close()

@@ -67,6 +67,28 @@ def test_whatever_an_async_judge_raises_is_its_own_calls_error(error: type[BaseE
     assert time.perf_counter() - began < 20  # not its timeout of 120 s
 
 
+def test_what_was_set_aside_for_a_call_that_is_sent_again_is_free(suite: Suite) -> None:
+    """Both are measured; the second blocks the loop that they share, so the first's call is sent once more."""
+    waiting, blocked = threading.Event(), threading.Event()
+
+    async def patient(request: Any) -> dict[str, Any]:
+        waiting.set()
+        while not blocked.is_set():
+            await asyncio.sleep(0.01)
+        return {"novel": True, "cost_usd": 0.01}
+
+    async def blocking(request: Any) -> dict[str, Any]:
+        if not blocked.is_set():
+            await asyncio.to_thread(waiting.wait)
+            threading.Timer(1.0, blocked.set).start()
+            time.sleep(3.0)
+        return {"novel": True, "cost_usd": 0.01}
+
+    judges = {"a": declares(patient, timeout_s=30.0), "b": declares(blocking, timeout_s=0.2)}
+    report = evaluate(judges, suite, votes=1, budget_usd=1.0)
+    assert statuses(report) == {OK: 23, TIMEOUT: 1}
+
+
 def test_a_judge_that_stops_the_loop_ends_no_other_run(suite: Suite) -> None:
     calls = iter(range(1000))
 

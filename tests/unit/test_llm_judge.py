@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import builtins
+import gzip
 import itertools
 import json
+import sys
+import threading
 import time
 import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import fields, replace
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -22,7 +26,7 @@ from pytest_novelty.errors import JudgeError, JudgeStopped
 from pytest_novelty.judges.base import bind_judge, share_rates
 from pytest_novelty.judges.llm import stopping
 from pytest_novelty.judges.llm.chat import Chat, strict_schema
-from pytest_novelty.judges.llm.clients import CONNECT_S, OwnClients
+from pytest_novelty.judges.llm.clients import CONNECT_S, MOST_BYTES, OwnClients
 from pytest_novelty.judges.llm.faults import UNREACHABLE, CallFault, read_body, read_fault
 from pytest_novelty.judges.llm.files import LlmSettings, load_judge_file, settings_of_name
 from pytest_novelty.judges.llm.judge import LlmJudge
@@ -553,13 +557,45 @@ def test_a_body_without_choices_is_a_fault_of_transport(value: dict[str, Any]) -
 @pytest.mark.parametrize("where", ["body", "choice"])
 def test_an_error_in_a_good_response_is_told_by_its_code(told: Any, kind: str, status: int | None, where: str) -> None:
     value = {"error": told} if where == "body" else {"choices": [{"error": told, "message": {"content": "Half"}}]}
-    if where == "choice" and isinstance(told, str):
-        return
+    if where == "choice" and kind == "malformed":
+        kind = "server"  # of an answer it is known that it failed
     with pytest.raises(CallFault) as caught:
         read_reply(value)
     assert (caught.value.kind, caught.value.status) == (kind, status)
     message = told if isinstance(told, str) else told.get("message", "")
     assert message in caught.value.message
+
+
+@pytest.mark.parametrize(
+    "choice",
+    [
+        {"error": "upstream provider failed", "finish_reason": "error", "message": {"content": ""}},
+        {"error": ["odd"], "message": {"content": GOOD}},
+        {"finish_reason": "error", "message": {"content": GOOD[:10]}},
+        {"finish_reason": "error"},
+    ],
+)
+def test_an_answer_that_failed_at_the_server_is_tried_again_and_is_none(
+    choice: dict[str, Any], waits: list[float]
+) -> None:
+    failed = {**body(), "choices": [choice]}
+    _, provider, (answer,) = ask(failed, failed, body())
+    assert len(provider.sent) == 3
+    assert (answer["answer"], answer["retries"], len(waits)) == (GOOD, 2, 2)
+    _, provider, (answer,) = ask(failed, settings=replace(SETTINGS, retries=1))
+    assert len(provider.sent) == 2
+    assert (answer["failed"]["status"], answer["failed"]["kind"]) == ("error", "server error")
+    assert isinstance(choice.get("error"), str) == ("upstream provider failed" in answer["failed"]["message"])
+
+
+def test_a_price_that_cannot_be_is_no_reason_to_lose_a_verdict(waits: list[float]) -> None:
+    for most in (1e30, 1e307, float("inf")):
+        settings = replace(SETTINGS, price=Price.per_million(most, most))
+        judge, _, (answer,) = ask(body(), settings=settings)
+        assert answer["cost_usd"] is None
+        reading = read(answer, judge)
+        assert isinstance(reading.verdict, Verdict)
+        assert reading.extras.cost_usd is None
 
 
 def test_no_usage_is_unknown_and_not_zero() -> None:
@@ -727,6 +763,66 @@ def test_clients_of_litellm_are_bounded_only_while_a_judge_is_open() -> None:
     assert users.kept == {}
     assert (handler.follow_redirects, handler.client.follow_redirects) == (False, False)
     assert request.extensions["timeout"] == {"connect": CONNECT_S, "read": 120.0}
+
+
+@pytest.mark.filterwarnings("ignore")  # of litellm, while it is imported
+@pytest.mark.parametrize("provider", ["openai", "litellm"])
+@pytest.mark.parametrize("status", [200, 500])
+def test_a_body_without_end_is_not_read_to_its_end(status: int, provider: str) -> None:
+    """Some kilobytes that unpack to far more than any answer has."""
+    pytest.importorskip(provider)
+    packed = gzip.compress(b" " * (2 * MOST_BYTES))
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            self.rfile.read(int(self.headers["Content-Length"]))
+            self.send_response(status)
+            for name, value in (("Content-Encoding", "gzip"), ("Content-Type", "application/json")):
+                self.send_header(name, value)
+            self.send_header("Content-Length", str(len(packed)))
+            self.end_headers()
+            self.wfile.write(packed)
+
+        def log_message(self, *args: Any) -> None: ...
+
+    server = HTTPServer(("127.0.0.1", 0), Handler)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    address = f"http://127.0.0.1:{server.server_port}/v1"
+    model = "openai/m" if provider == "litellm" else "m"
+
+    async def complete() -> None:
+        asked = open_provider(replace(SETTINGS, provider=provider, model=model, api_base=address))
+        try:
+            await asked.complete({"model": model, "messages": [{"role": "user", "content": "Which?"}]})
+        finally:
+            await asked.close()
+
+    try:
+        with pytest.raises(CallFault, match="the server's response has more than 16 MB") as caught:
+            asyncio.run(complete())
+    finally:
+        server.shutdown()
+        server.server_close()
+    assert caught.value.kind == "malformed"
+
+
+@pytest.mark.parametrize(
+    "name", ["", "callbacks", "input_callback", "success_callback", "failure_callback", "another_list"]
+)
+def test_what_is_handed_to_callbacks_is_redacted_where_there_are_some(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Cache:
+        def set_cache(self, key: str, value: Any) -> None: ...
+
+    lists: dict[str, list[object]] = {"callbacks": [], "success_callback": []}
+    if name:
+        lists[name] = [print]
+    litellm = SimpleNamespace(in_memory_llm_clients_cache=Cache(), turn_off_message_logging=None, **lists)
+    monkeypatch.setitem(sys.modules, "litellm", litellm)
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-sound")
+    asyncio.run(open_provider(replace(SETTINGS, provider="litellm")).close())
+    assert litellm.turn_off_message_logging is (name not in ("", "another_list"))
 
 
 @pytest.mark.parametrize("value", ["sk-planted\n", "sk-\nplanted", " sk-planted", "sk-plant\u00e9d", "sk-\tplanted"])

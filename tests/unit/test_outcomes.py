@@ -187,6 +187,25 @@ def test_usage_counts_what_was_sent_now(make_suite: Any, make_case: Any) -> None
     )
 
 
+def test_tokens_that_no_call_told_are_unknown(make_suite: Any, make_case: Any) -> None:
+    records = [record(tokens_in=7), record(tokens_in=8), record(tokens_out=99)]
+    usage = result_of_records(make_suite, make_case, *records, fresh=2).usage
+    assert (usage.tokens_in, usage.tokens_out) == (15, None)
+    assert usage.joined(Usage()).tokens_out is None
+    assert Usage().joined(usage).tokens_out is None
+    assert usage.joined(usage._replace(tokens_out=4)).tokens_out == 4
+    assert Usage().tokens_out == 0  # no calls, no tokens
+
+
+def test_a_part_of_the_tokens_is_no_more_than_all_of_them(make_suite: Any, make_case: Any) -> None:
+    records = [
+        record(tokens_in=10, tokens_out=5, tokens_cached=1000, tokens_reasoning=99),
+        record(tokens_in=20, tokens_out=5, tokens_cached=2, tokens_reasoning=3),
+    ]
+    usage = result_of_records(make_suite, make_case, *records, fresh=2).usage
+    assert (usage.tokens_cached, usage.tokens_reasoning) == (12, 8)
+
+
 # --- traces -----------------------------------------------------------------------------------------------------
 
 IDEA = Idea(

@@ -1,4 +1,4 @@
-"""The HTTP clients that litellm makes for our judges: they follow no redirect, and do not wait long for a connection.
+"""The HTTP clients of our judges: they follow no redirect, do not wait long for a connection, and read no body without end.
 
 litellm makes a client for each provider in its own way and lets only some of them be handed in; all of them go through its
 cache. While a judge of ours is open the cache is one of our own, so that a user's own clients stay as they are.
@@ -6,10 +6,32 @@ cache. While a judge of ours is open the cache is one of our own, so that a user
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
 from typing import Any, Final
+
+from pytest_novelty.judges.llm.faults import CallFault
 
 CONNECT_S: Final = 2.5
 """For a connection, not for an answer. A server that drops what it is sent is known to be out of reach after two attempts."""
+
+
+MOST_BYTES: Final = 16 * 2**20
+"""Of a body, unpacked. A hundred thousand tokens are half a megabyte; a few hundred kilobytes may unpack to gigabytes."""
+
+
+async def bound_body(response: Any) -> None:
+    """A hook for responses of httpx: whoever reads the body meets a CallFault after MOST_BYTES of it."""
+    unbounded = response.aiter_bytes
+
+    async def counted(*args: Any, **options: Any) -> AsyncIterator[bytes]:
+        size = 0
+        async for part in unbounded(*args, **options):
+            size += len(part)
+            if size > MOST_BYTES:
+                raise CallFault("malformed", f"the server's response has more than {MOST_BYTES // 2**20} MB")
+            yield part
+
+    response.aiter_bytes = counted
 
 
 class OwnClients:
@@ -53,7 +75,11 @@ def bound(client: Any) -> None:
         if hasattr(holder, "follow_redirects"):
             holder.follow_redirects = False
         if isinstance(hooks := getattr(holder, "event_hooks", None), dict):  # of an httpx client
-            holder.event_hooks = {**hooks, "request": [*hooks.get("request", ()), _bound_connecting]}
+            holder.event_hooks = {
+                **hooks,
+                "request": [*hooks.get("request", ()), _bound_connecting],
+                "response": [*hooks.get("response", ()), bound_body],
+            }
 
 
 async def _bound_connecting(request: Any) -> None:

@@ -100,6 +100,9 @@ def read_body(content: bytes) -> Mapping[str, Any]:
 
 def read_fault(error: Exception, *, has_key: bool = True) -> CallFault:
     """What an exception of a client library means for the call. ``has_key``: a key was sent, and not a stand-in for one."""
+    for each in _chain(error):
+        if isinstance(each, CallFault):  # ours, raised while a client read the response
+            return each
     names = {kind.__name__ for kind in type(error).__mro__}
     status = getattr(error, "status_code", None)
     status = status if isinstance(status, int) else None
@@ -168,10 +171,11 @@ def plain_address(url: str) -> str:
     return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", ""))
 
 
-def fault_told(told: object, otherwise: str) -> CallFault:
+def fault_told(told: object, otherwise: str, *, unnamed: str = "malformed") -> CallFault:
     """What an error in the body of a response with status 200 means, as routers in front of several providers send it.
 
-    Its code is read like the status of a response (or stands for one); an error without either is a garbled response.
+    Its code is read like the status of a response (or stands for one); an error without either is of the kind ``unnamed``: a
+    garbled response, unless the body shows that it was the server that failed.
     """
     given: Mapping[str, Any] = told if isinstance(told, Mapping) else {"message": told}
     message = given.get("message")
@@ -180,7 +184,7 @@ def fault_told(told: object, otherwise: str) -> CallFault:
     statuses = [int(name) if name.isdecimal() else _STATUS_OF.get(name.lower(), 0) for name in names]
     status = next((status for status in statuses if 300 <= status < 600), None)
     code = next((name for name in names if not name.isdecimal()), "")
-    kind = _kind_of(set(), status, code, message.lower()) if status is not None or code else "malformed"
+    kind = _kind_of(set(), status, code, message.lower()) if status is not None or code else unnamed
     param = given.get("param")
     return CallFault(kind, message, status=status, code=code, param=param if isinstance(param, str) else "")
 

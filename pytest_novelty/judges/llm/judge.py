@@ -36,6 +36,8 @@ _LONGEST_WAIT_S: Final = 30.0
 _LONGEST_QUEUE_S: Final = 7 * 86_400.0
 _WINDOW_S: Final = 61.0
 """A minute, and a second for what is late on its way: so no minute of the server's has more than the limit."""
+_MOST_USD: Final = 1e9
+"""A call that costs more has a wrong price, which is no reason to lose its verdict."""
 _CHARACTERS_A_TOKEN: Final = 4
 _FEWEST_BYTES_A_TOKEN: Final = 2.5
 """What is set aside for a call must not be less than it costs: dense text has more tokens than the rule of thumb says."""
@@ -180,7 +182,8 @@ class LlmJudge:
     def _cost_of(self, heard: _Heard) -> float | None:
         if _is_of_transport(heard.reply):
             return None if heard.may_be_billed and self.cost_usd_per_call != 0 else 0.0
-        return None if self._price is None else self._price.cost_usd(heard.reply.tokens)
+        cost = None if self._price is None else self._price.cost_usd(heard.reply.tokens)
+        return cost if cost is not None and cost <= _MOST_USD else None
 
     async def _ask(self, request: Request, number: int) -> _Heard:
         """Ask until there is a response, or a fault that another attempt would not mend."""

@@ -16,7 +16,7 @@ from typing import Any, Final, Protocol
 from pytest_novelty.digests import digest_of
 from pytest_novelty.errors import JudgeError
 from pytest_novelty.judges.llm.chat import Chat
-from pytest_novelty.judges.llm.clients import CONNECT_S, OWN_CLIENTS
+from pytest_novelty.judges.llm.clients import CONNECT_S, OWN_CLIENTS, bound_body
 from pytest_novelty.judges.llm.dialect import Dialect
 from pytest_novelty.judges.llm.faults import CallFault, plain_address, read_body, read_fault
 from pytest_novelty.judges.llm.files import LlmSettings, address_problem
@@ -115,6 +115,7 @@ class OpenAIProvider:
         options: dict[str, Any] = {
             "timeout": openai.Timeout(None, connect=CONNECT_S),
             "follow_redirects": False,
+            "event_hooks": {"response": [bound_body]},
         }
         try:
             http = openai.DefaultAioHttpClient(**options)  # half the time a call of the default transport

@@ -31,8 +31,10 @@ def read_reply(body: Mapping[str, Any]) -> Reply:
     if not isinstance(choice, Mapping):
         without = f"the server's response has no choices: {sorted(map(str, body))[:8]}"
         raise fault_told(body["error"], without) if body.get("error") else CallFault("malformed", without)
-    if isinstance(choice.get("error"), Mapping):  # the answer broke off
-        raise fault_told(choice["error"], "the server says that its answer failed")
+    if (
+        choice.get("error") or choice.get("finish_reason") == "error"
+    ):  # the answer broke off, in whatever words that is told
+        raise fault_told(choice.get("error"), "the server says that its answer failed", unnamed="server")
     message = choice.get("message")
     message = message if isinstance(message, Mapping) else {}
     text = _text(message.get("content"))
