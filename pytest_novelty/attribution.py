@@ -113,7 +113,8 @@ def _moved(facts: Facts) -> tuple[str, str]:
     if facts.noise is not None:
         size += f", {percent(facts.noise)} % would flip by its own noise"
     if _is_significant(facts.together_p):
-        return TOGETHER, f"order and {subject.removeprefix('the ')} together{several}: {_pull(facts)}{size}"
+        both = f"order together with {subject}" if several else f"order and {subject.removeprefix('the ')} together"
+        return TOGETHER, f"{both}{several}: {_pull(facts)}{size}"
     also = "; it also follows the position" if all(map(_is_significant, facts.order_p)) else ""
     return VARIANT, f"{subject} {'move' if plural else 'moves'} it{several} ({size}){also}"
 

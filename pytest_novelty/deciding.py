@@ -178,10 +178,22 @@ def _planned(gate: Gate, estimate: Estimate, level: float) -> int | None:
         least = smallest_deciding_n(threshold**2, level=level) if gate.upper else None
     elif estimate.sd is not None:
         needed = planned_n_mean(estimate.sd, value, threshold, level=level)
+        least = _until_narrow(gate, estimate, value)
     else:  # an F1, a reliability: take the standard deviation from the interval's width
         sd = (estimate.high - estimate.low) / (2 * two_sided_z(level)) * math.sqrt(estimate.n)
         needed = planned_n_mean(sd, value, threshold, level=level)
     return needed if needed is None or least is None else max(needed, least)
+
+
+def _until_narrow(gate: Gate, estimate: Estimate, value: float) -> int | None:
+    """Where exact bounds on what is not among the instances widen the interval: they shrink as 1 / n."""
+    assert estimate.low is not None
+    assert estimate.high is not None
+    if "widened" not in estimate.method or gate.absolute:
+        return None
+    room = gate.threshold - value if gate.upper else value - gate.threshold
+    reach = estimate.high - value if gate.upper else value - estimate.low
+    return math.ceil(estimate.n * reach / room) if room > 0 else None
 
 
 def show_cost(price: Price, instances: int) -> str:

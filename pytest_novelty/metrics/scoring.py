@@ -69,4 +69,5 @@ def score_levels(view: View) -> Estimate:
     if not counts:
         return Estimate.undefined(NO_SCORES_NOTE)
     (mode, times), total = counts.most_common(1)[0], counts.total()
-    return quantity(float(len(counts)), len(view), f"{mode:g} is {times / total:.0%} of {total} scores")
+    share = f"{times / total:.0%}" if times / total >= 0.005 else "<1%"
+    return quantity(float(len(counts)), len(view), f"{mode:g} is {share} of {total} scores")

@@ -83,6 +83,11 @@ def test_together() -> None:
     assert "lean" not in attribute(replace(MOVED, variant=without, together_p=0.01))[1]
 
 
+def test_together_with_two_axes() -> None:
+    said = attribute(replace(MOVED, changed=("prompt", "format"), together_p=0.01))[1]
+    assert said.startswith("order together with the wording and the rendering (2 axes changed at once): ")
+
+
 def test_together_without_a_lean() -> None:
     """Votes that turn with the order, one way or the other, have no lean; what changes is said."""
     reference = {**MOVED.reference, "excess_order_flip": Estimate(0.49, 0.4, 0.6, 120)}

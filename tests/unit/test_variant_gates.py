@@ -273,6 +273,12 @@ def test_skipped_variants_count_for_nothing(suite: SuiteOf) -> None:
 # --- the n that would decide, and its cost ------------------------------------------------------------------
 
 
+def test_a_widened_interval_takes_more_than_one_more_instance() -> None:
+    """Without any spread 41 ideas reach from 0 to .86 of ten; below a shift of .5 they get with 71."""
+    steady = Estimate(0.0, -0.86, 0.86, 41, "BCa (no variation), widened", sd=0.0)
+    assert more_needed(parse_gate("score_shift[P1]<=0.5"), steady) == "about 71 instances would decide"
+
+
 def test_a_root_is_planned_as_its_square() -> None:
     """7.849 x .3^2 / (.15^2 - .2^2)^2 = 2306; and never fewer than a judge that nothing moves would need (91)."""
     gate = parse_gate("vote_shift[P4]<=0.2")
