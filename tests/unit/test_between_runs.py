@@ -404,6 +404,19 @@ def test_the_command(run: Callable[..., tuple[int, str, str]], pairs: Suite, tmp
     assert run(old, old, "--fail-on-regression")[0] == 0
 
 
+@pytest.mark.parametrize("name", ["old.json", "new.json", "linked.md", "other.txt"])
+def test_markdown_never_takes_the_place_of_a_report(
+    name: str, run: Callable[..., tuple[int, str, str]], pairs: Suite, tmp_path: Path
+) -> None:
+    old, new = (write(tmp_path / f"{when}.json", evaluate({"mine": right(0.9)}, pairs)) for when in ("old", "new"))
+    (tmp_path / "linked.md").symlink_to(old)
+    before = old.read_bytes()
+    status, out, err = run(old, new, "--markdown", tmp_path / name)
+    assert (status, out, old.read_bytes()) == (4, "", before)
+    assert ("names a report that is compared" if name == "linked.md" else "Name a file that ends in .md") in err
+    assert not (tmp_path / "other.txt").exists()
+
+
 def _broken(report: dict[str, Any]) -> Sequence[tuple[bytes, str]]:
     old, odd = {**report}, json.loads(json.dumps(report))
     del old["instances"]
