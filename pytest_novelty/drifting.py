@@ -115,8 +115,8 @@ def compare(
     common, reworded = _comparable(planned, old, new)
     present = {instance.id for instance in planned.suite.instances}
     missing = tuple(sorted(set(new.entries) - set(old.entries)))
-    # What a recording of a part lacks was not there, or was left out.
-    added, unrecorded = (missing, ()) if old.is_whole and old.digest != new.digest else ((), missing)
+    added = tuple(name for name in missing if name not in old.left_out)
+    unrecorded = tuple(name for name in missing if name in old.left_out)
     drift = Drift(
         judge.name, planned.suite.name, against, NOTHING, NOT_ENFORCED, "", n=len(common), exact=judge.traits.deterministic,
         added=added, reworded=reworded, removed=tuple(sorted(set(old.entries) - present)), unrecorded=unrecorded,
@@ -140,6 +140,13 @@ def compare(
     )
     drift = replace(drift, differing=differing, verdict=WITHIN if differing else SAME)
     return _measured(drift, plan, planned, judge, old, new, common)
+
+
+def nothing_found(judge: str, suite: str, against: str) -> Drift:
+    """Verdicts are recorded, and this run has none that could be compared with them."""
+    return Drift(
+        judge, suite, against, NOTHING, NOT_ENFORCED, "nothing to compare: this run has no verdict of the judge"
+    )
 
 
 def not_recorded(judge: str, suite: str, against: str, other: str) -> Drift:

@@ -343,13 +343,19 @@ def test_models_that_served_before_are_no_news(take: Callable[..., Taken]) -> No
 
 def test_a_partial_recording_is_no_change_of_the_suite(take: Callable[..., Taken]) -> None:
     plan, planned, judge, whole = take(STEADY)
-    half = replace(whole, entries=dict(list(whole.entries.items())[:20]))
+    names = list(whole.entries)
+    half = replace(whole, entries={name: whole.entries[name] for name in names[:20]}, left_out=frozenset(names[20:]))
     drift = drift_of((plan, planned, judge, half), (plan, planned, judge, whole))
     assert (drift.n, drift.decision, drift.changes, len(drift.unrecorded)) == (20, PASS, (), 20)
     assert "20 more have no recorded verdict yet" in drift.sentence
     edited = drift_of((plan, planned, judge, replace(half, digest="1" * 32)), (plan, planned, judge, whole))
     assert (edited.decision, edited.added, len(edited.unrecorded)) == (PASS, (), 20)
-    none = drift_of((plan, planned, judge, replace(whole, entries={})), (plan, planned, judge, whole))
+    grown = drift_of(
+        (plan, planned, judge, replace(half, left_out=frozenset(names[21:]))), (plan, planned, judge, whole)
+    )
+    assert (grown.decision, grown.added, len(grown.unrecorded)) == (FAIL, (names[20],), 19)
+    nothing = replace(whole, entries={}, left_out=frozenset(names))
+    none = drift_of((plan, planned, judge, nothing), (plan, planned, judge, whole))
     assert (none.verdict, none.decision) == (NOTHING, NOT_ENFORCED)
 
 
