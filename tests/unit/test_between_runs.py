@@ -421,6 +421,12 @@ def _broken(report: dict[str, Any]) -> Sequence[tuple[bytes, str]]:
     old, odd = {**report}, json.loads(json.dumps(report))
     del old["instances"]
     odd["outcomes"][0]["instance"] = "nowhere"
+    twice, label, vote, again = (json.loads(json.dumps(report)) for _ in range(4))
+    twice["outcomes"].append(twice["outcomes"][0])
+    label["outcomes"][0]["label"] = "none of them"
+    tallies = next(iter(vote["outcomes"][0]["tallies"].values()))
+    tallies["votes"] = {"none of them": 1}
+    again["instances"].append(again["instances"][0])
     return [
         (b"", "is not a report: Expecting value"),
         (b"\xff", "is not a report: it is not UTF-8"),
@@ -429,6 +435,10 @@ def _broken(report: dict[str, Any]) -> Sequence[tuple[bytes, str]]:
         (b'{"format": "novelty-suite/1"}', "its format is 'novelty-suite/1', not 'novelty-report/1'"),
         (json.dumps(old).encode(), "is not a report that can be compared: 'instances' is missing"),
         (json.dumps(odd).encode(), "an outcome names what it does not describe"),
+        (json.dumps(twice).encode(), "reference, is there twice"),
+        (json.dumps(label).encode(), "has the label 'none of them', which is none of the instance's"),
+        (json.dumps(vote).encode(), "has the label 'none of them', which is none of the instance's"),
+        (json.dumps(again).encode(), " of made is there twice"),
     ]
 
 
