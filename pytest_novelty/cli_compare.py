@@ -5,8 +5,11 @@ from __future__ import annotations
 import argparse
 import shutil
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
+
+from pytest_novelty.errors import SettingsError
 
 
 def add_compare(commands: Any) -> None:
@@ -37,6 +40,8 @@ def compare_two_reports(arguments: argparse.Namespace) -> int:
     from pytest_novelty.reports.between_runs import comparison_blocks
     from pytest_novelty.reports.blocks import render_blocks
 
+    if arguments.markdown is not None:
+        _check_target(arguments.markdown, (arguments.old, arguments.new))
     found = compare_reports(load_report(arguments.old), load_report(arguments.new))
     on_terminal = sys.stdout.isatty()
     width = shutil.get_terminal_size((120, 24)).columns if on_terminal else 140
@@ -48,6 +53,14 @@ def compare_two_reports(arguments: argparse.Namespace) -> int:
 
         write_atomically(arguments.markdown, comparison_to_markdown(found), "utf-8")
     return 1 if arguments.fail_on_regression and found.regressions else 0
+
+
+def _check_target(path: Path, reports: Sequence[Path]) -> None:
+    """Raise SettingsError for a file that is no Markdown, or one of those that are compared."""
+    if path.suffix != ".md":
+        raise SettingsError(f"--markdown is {str(path)!r}", hint="Name a file that ends in .md")
+    if path.exists() and any(report.exists() and path.samefile(report) for report in reports):
+        raise SettingsError("--markdown names a report that is compared", path=path, hint="Name another file")
 
 
 def annotate_gates(arguments: argparse.Namespace) -> int:

@@ -5,12 +5,18 @@ from __future__ import annotations
 import argparse
 import datetime as dt
 import json
+import math
 import sys
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, Final
 
-from pytest_novelty.errors import SettingsError
+from pytest_novelty.errors import SettingsError, StoreError
 from pytest_novelty.settings import DEFAULT_STORE
+
+if TYPE_CHECKING:
+    from pytest_novelty.model import Record
+
+_SQLITE: Final = b"SQLite format 3\0"
 
 
 def add_export(commands: Any) -> None:
@@ -81,10 +87,22 @@ def export_records(store: Path | None, out: Path | None, judge: str | None, no_t
     path = store or Path(DEFAULT_STORE)
     if not path.is_file():
         raise SettingsError("there is no store", path=path, hint="Name one with --store")
+    if out is not None and _is_database(out):
+        raise SettingsError(
+            "is a database, a store perhaps: an export would take its place", path=out, hint="Give --out another name"
+        )
     opened = SqliteStore(path)
     try:
         written = without_texts if no_text else record_to_dict
-        lines = (f"{canonical_json(written(record))}\n" for record in opened.records() if judge in (None, record.judge))
+
+        def line_of(record: Record) -> str:
+            try:
+                return f"{canonical_json(written(record))}\n"
+            except ValueError:
+                _refuse_number(record, path)
+                raise
+
+        lines = (line_of(record) for record in opened.records() if judge in (None, record.judge))
         if out is None:
             sys.stdout.writelines(lines)
             return 0
@@ -93,6 +111,26 @@ def export_records(store: Path | None, out: Path | None, judge: str | None, no_t
         return 0
     finally:
         opened.close()
+
+
+def _is_database(path: Path) -> bool:
+    try:
+        with path.open("rb") as file:
+            return file.read(len(_SQLITE)) == _SQLITE
+    except OSError:  # not there, or a folder: said where it is written
+        return False
+
+
+def _refuse_number(record: Record, path: Path) -> None:
+    """Raise StoreError for a number that JSON cannot say."""
+    for name, value in record._asdict().items():
+        if isinstance(value, float) and not math.isfinite(value):
+            raise StoreError(
+                f"the record of {record.judge} on {record.suite} {record.instance} has the {name} {value}, which no export "
+                f"can hold",
+                path=path,
+                hint=f"Set {name} of the record with the key {record.key!r} to what it was, or NULL, with sqlite3",
+            ) from None
 
 
 def show_info(arguments: argparse.Namespace) -> int:

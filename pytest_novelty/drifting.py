@@ -115,8 +115,8 @@ def compare(
     common, reworded = _comparable(planned, old, new)
     present = {instance.id for instance in planned.suite.instances}
     missing = tuple(sorted(set(new.entries) - set(old.entries)))
-    # What a recording of a part lacks was not there, or was left out.
-    added, unrecorded = (missing, ()) if old.is_whole and old.digest != new.digest else ((), missing)
+    added = tuple(name for name in missing if name not in old.left_out)
+    unrecorded = tuple(name for name in missing if name in old.left_out)
     drift = Drift(
         judge.name, planned.suite.name, against, NOTHING, NOT_ENFORCED, "", n=len(common), exact=judge.traits.deterministic,
         added=added, reworded=reworded, removed=tuple(sorted(set(old.entries) - present)), unrecorded=unrecorded,
@@ -134,12 +134,19 @@ def compare(
     if not common:
         return drift
     differing = tuple(
-        Differing(name, _told(before), _told(after), before.label != after.label)
+        Differing(name, _told(before), _told(after), _alike_orders(before, after) and before.label != after.label)
         for name in common
         if _differ(before := old.entries[name], after := new.entries[name])
     )
     drift = replace(drift, differing=differing, verdict=WITHIN if differing else SAME)
     return _measured(drift, plan, planned, judge, old, new, common)
+
+
+def nothing_found(judge: str, suite: str, against: str) -> Drift:
+    """Verdicts are recorded, and this run has none that could be compared with them."""
+    return Drift(
+        judge, suite, against, NOTHING, NOT_ENFORCED, "nothing to compare: this run has no verdict of the judge"
+    )
 
 
 def not_recorded(judge: str, suite: str, against: str, other: str) -> Drift:
@@ -165,12 +172,27 @@ def _comparable(planned: SuitePlan, old: Golden, new: Golden) -> tuple[list[str]
 
 
 def _differ(before: Entry, after: Entry) -> bool:
-    if before.label != after.label or dict(before.tallies) != dict(after.tallies):
+    """By the shares of the votes in each order that both have: fewer votes or orders are no other verdict."""
+    first, second = dict(before.tallies), dict(after.tallies)
+    if any(not _same_shares(first[order], second[order]) for order in set(first) & set(second)):
         return True
+    if not _alike_orders(before, after):  # labels and scores are over all orders
+        return not set(first) & set(second)
+    if before.label != after.label or (not before.scores) != (not after.scores):
+        return True
+    pairs = list(zip(sorted(before.scores), sorted(after.scores), strict=False))
     if len(before.scores) != len(after.scores):
-        return True
-    pairs = zip(sorted(before.scores), sorted(after.scores), strict=True)
+        pairs = [(sum(before.scores) / len(before.scores), sum(after.scores) / len(after.scores))]
     return any(abs(one - other) > _SAME_SCORE * max(abs(one), abs(other)) for one, other in pairs)
+
+
+def _alike_orders(before: Entry, after: Entry) -> bool:
+    return {order for order, _ in before.tallies} == {order for order, _ in after.tallies}
+
+
+def _same_shares(before: Sequence[int], after: Sequence[int]) -> bool:
+    sums = sum(before), sum(after)
+    return all(one * sums[1] == other * sums[0] for one, other in zip(before, after, strict=True))
 
 
 def _told(entry: Entry) -> str:

@@ -8,8 +8,9 @@ later comparison does not take the one for the other.
 from __future__ import annotations
 
 import json
+import math
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -38,9 +39,12 @@ ALWAYS: Final = ("votes", "orders", "seed", *RENDERED_BY)
 
 _COUNTS: Final = 5
 _HEAD: Final = re.compile(r"#(\d+) ([^:]+): (.*)\Z")
-_SUITE: Final = re.compile(r"# suite: (\S+) (.+) (\S+) of (\d+) instances\Z")
+_SUITE: Final = re.compile(r"# suite: (\S+) (.+) (\S+) of (\d{1,9}) instances, (\d{1,9}) lines\Z")
+_LEFT_OUT: Final = "# left out: "
 _PLAIN: Final = re.compile(r"[A-Za-z0-9_.:/@+-](?:[ -~]*[!-~])?\Z")
-_TALLY: Final = re.compile(r"(?:(\w+) )?(\d+(?::\d+){1,4})\Z")
+_TALLY: Final = re.compile(r"(?:(ab|ba) )?(\d{1,9}(?::\d{1,9}){1,4})\Z")
+_MOST_VOTES: Final = 100
+"""Of an order, in any suite."""
 
 
 class Entry(NamedTuple):
@@ -57,18 +61,16 @@ class Entry(NamedTuple):
 
 @dataclass(frozen=True)
 class Golden:
-    """The verdicts of one judge on one suite, by instance. ``digest``: of the suite's files; ``size``: the instances it had."""
+    """The verdicts of one judge on one suite, by instance. ``digest``: of the suite's files; ``size``: the instances it had;
+    ``left_out``: those of them that no run has recorded. What is in neither was not in the suite.
+    """
 
     suite: str
     version: str
     digest: str
     size: int
     entries: Mapping[str, Entry]
-
-    @property
-    def is_whole(self) -> bool:
-        """No instance of the suite was left out."""
-        return len(self.entries) >= self.size
+    left_out: frozenset[str] = frozenset()
 
     @property
     def judge(self) -> str:
@@ -99,7 +101,8 @@ def make_golden(plan: Plan, planned: SuitePlan, judge: Judge, results: Iterable[
     }
     suite = planned.suite
     version = " ".join(suite.version.split()) or "-"  # one line
-    return Golden(suite.name, version, suite.digest, len(suite.instances), entries)
+    left_out = frozenset(instance.id for instance in suite.instances) - set(entries)
+    return Golden(suite.name, version, suite.digest, len(suite.instances), entries, left_out)
 
 
 def head_of(plan: Plan, planned: SuitePlan, judge: Judge, served: Iterable[str]) -> Head:
@@ -173,13 +176,24 @@ def fits(entry: Entry, suite: Suite, instance: Instance) -> bool:
     return entry.label in known
 
 
-def merge(old: Golden | None, new: Golden, suite: Suite) -> Golden:
+def merge(old: Golden | None, new: Golden, suite: Suite, began: Golden | None) -> Golden:
     """The file after a run: of a run that judged every instance of the suite what it found; else what it found beside all that
-    was there, instances that the suite no longer has among it.
+    was there, instances that the suite no longer has among it. ``began``: the file as it was when the run began; what another
+    run added to it since is kept.
+
+    The suite stays as it was recorded until all of it is: an instance that came since is told until it has a verdict.
     """
-    if old is None or set(new.entries) == {instance.id for instance in suite.instances}:
+    if old is None:
         return new
-    return replace(new, entries={**old.entries, **new.entries})
+    present = {instance.id for instance in suite.instances}
+    if set(new.entries) == present:
+        earlier = {} if began is None else began.entries
+        added = {name: entry for name, entry in old.entries.items() if name not in earlier} if old != began else {}
+        return replace(new, entries={**added, **new.entries})
+    entries = {**old.entries, **new.entries}
+    if present <= set(entries):
+        return replace(new, entries=entries, left_out=frozenset())
+    return replace(old, entries=entries, left_out=(old.left_out & present) - set(entries))
 
 
 def _labels(suite: Suite, instance: Instance) -> tuple[str, ...]:
@@ -203,10 +217,12 @@ def write_text(golden: Golden) -> str:
         rows.append("\t".join(row if number == 1 else [*row, f"#{number}"]))
     lines = [
         f"# {FORMAT}: written by --snapshot-update",
-        f"# suite: {golden.suite} {golden.version} {golden.digest} of {golden.size} instances",
+        f"# suite: {golden.suite} {golden.version} {golden.digest} of {golden.size} instances, "
+        f"{len(rows) + len(golden.left_out)} lines",
     ]
     for number, head in enumerate(heads, 1):
         lines += [f"#{number} {key}: {canonical_json(value)}" for key, value in head.items()]
+    lines += [f"{_LEFT_OUT}{_quoted(name)}" for name in sorted(golden.left_out)]
     lines.append(
         "# instance, label, votes for the first label : the second : ties : abstentions : failures, digest of what was shown"
     )
@@ -223,23 +239,48 @@ def read_text(text: str, path: Path) -> Golden:
         raise GoldenError("does not say of which suite it is", path=path, line=2, hint=_AGAIN)
     heads: dict[int, dict[str, Json]] = {}
     entries: dict[str, Entry] = {}
+    left_out: set[str] = set()
     for number, line in enumerate(lines[2:], 3):
         try:
             if found := _HEAD.match(line):
-                heads.setdefault(int(found[1]), {})[found[2]] = json.loads(found[3])
+                heads.setdefault(int(found[1]), {})[found[2]] = _read_value(found[2], found[3])
+            elif line.startswith(_LEFT_OUT):
+                left_out.add(str(_unquoted(line.removeprefix(_LEFT_OUT))))
             elif line.strip() and not line.startswith("# "):
                 name, entry = _read_row(line, heads)
                 if name in entries:
                     raise GoldenError(f"has the instance {name!r} twice", path=path, line=number, hint=_TAKE_ONE)
                 entries[name] = entry
-        except (ValueError, KeyError, IndexError):
+        except _Contradiction as error:
+            raise GoldenError(f"cannot be: {error}", path=path, line=number, hint=_AGAIN) from None
+        except (ValueError, KeyError, IndexError, RecursionError):
             hint = _TAKE_ONE if line[:7] in ("<<<<<<<", "=======", ">>>>>>>") else _AGAIN
             raise GoldenError(f"cannot be read: {line[:60]!r}", path=path, line=number, hint=hint) from None
-    return Golden(told[1], told[2], told[3], int(told[4]), entries)
+    if len(entries) + len(left_out) < int(told[5]):
+        sentence = f"has {len(entries) + len(left_out)} lines of instances and says that it has {told[5]}: it was cut"
+        raise GoldenError(sentence, path=path, line=2, hint=_AGAIN)
+    return Golden(told[1], told[2], told[3], int(told[4]), entries, frozenset(left_out))
+
+
+class _Contradiction(ValueError):
+    """What can be read, and no run writes."""
 
 
 _AGAIN: Final = "Restore it, or remove it and record it with --snapshot-update"
 _TAKE_ONE: Final = "Two versions were merged: take either, then record with --snapshot-update"
+
+
+def _read_value(name: str, text: str) -> Json:
+    value: Json = json.loads(text)
+    if name == "served":
+        fits = isinstance(value, list) and all(isinstance(model, str) for model in value)
+    elif name == "votes":
+        fits = type(value) is int and 1 <= value <= _MOST_VOTES
+    else:
+        fits = name != "judge" or isinstance(value, str)
+    if not fits:
+        raise _Contradiction(f"{name} is {text[:60]}")
+    return value
 
 
 def _read_row(line: str, heads: Mapping[int, Head]) -> tuple[str, Entry]:
@@ -255,7 +296,25 @@ def _read_row(line: str, heads: Mapping[int, Head]) -> tuple[str, Entry]:
     instance = _unquoted(name)
     if instance is None:
         raise ValueError(name)
-    return instance, Entry(_unquoted(label), tuple(tallies), scores, shown, heads[number])
+    head = heads[number]
+    _check_votes(tallies, scores, head.get("votes", _MOST_VOTES))
+    return instance, Entry(_unquoted(label), tuple(tallies), scores, shown, head)
+
+
+def _check_votes(tallies: Sequence[tuple[str | None, tuple[int, ...]]], scores: Sequence[float], votes: Json) -> None:
+    """Raise _Contradiction for votes that no run under ``votes`` an order counts."""
+    assert isinstance(votes, int)
+    if len(dict(tallies)) < len(tallies):
+        raise _Contradiction("an order is there twice")
+    for order, counts in tallies:
+        if sum(counts) > votes:
+            raise _Contradiction(f"{sum(counts)} votes are counted, and {votes} were asked for")
+        if not any(counts) and (order is not None or not scores):
+            raise _Contradiction("no vote is counted")
+    if len(scores) > votes * max(len(tallies), 1):
+        raise _Contradiction(f"{len(scores)} scores of {votes} votes")
+    if not all(map(math.isfinite, scores)):
+        raise _Contradiction("a score is not finite")
 
 
 def _tally(order: str | None, counts: tuple[int, ...]) -> str:

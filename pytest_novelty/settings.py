@@ -18,6 +18,9 @@ DEFAULT_STORE: Final = ".novelty/verdicts.sqlite"
 REPORT_SUFFIXES: Final = (".json", ".md")
 """The report formats that this version writes."""
 
+MOST_DAYS: Final = 99_999
+"""Of an age: centuries, and still a date."""
+
 
 @dataclass(frozen=True, slots=True)
 class Settings:
@@ -96,8 +99,8 @@ def read_days(name: str, value: object) -> float:
         days = float(text)
     except ValueError:
         days = math.nan
-    if not (math.isfinite(days) and days >= 0):
-        raise SettingsError(f"{name} is {text!r}", hint="Give a number of days, such as 30")
+    if not 0 <= days <= MOST_DAYS:
+        raise SettingsError(f"{name} is {text!r}", hint=f"Give a number of days, such as 30, up to {MOST_DAYS}")
     return days
 
 

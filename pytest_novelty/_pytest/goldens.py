@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import os
+import stat
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -16,6 +17,7 @@ import pytest
 from pytest_novelty._pytest.ids import slug
 from pytest_novelty.errors import GoldenError, NoveltyError, SettingsError
 from pytest_novelty.golden import Golden, make_golden, merge, read_text, write_text
+from pytest_novelty.judges.registry import SHIPPED
 from pytest_novelty.masking import make_mask
 
 if TYPE_CHECKING:
@@ -40,18 +42,31 @@ class Goldens:
         self._folder = config.rootpath / FOLDER
         self._machinery: Any = None
         self._held: dict[Path, Golden | None] = {}
+        self._known: frozenset[str] = frozenset()
         self.written: list[str] = []
         """What was said of the files."""
 
-    def start(self, plan: Plan) -> None:
-        """Read the files of what is planned, so that one that cannot be read costs no call. Raises NoveltyError."""
+    def start(self, plan: Plan, known: Iterable[str] = ()) -> None:
+        """Read the files of what is planned, so that one that cannot be read costs no call. ``known``: judges that conftests
+        give. Raises NoveltyError.
+        """
+        self._known = frozenset(known) | set(SHIPPED)
         if self.updates and {"site-packages", "dist-packages"} & set(self._folder.parts):
             raise SettingsError(
                 f"golden verdicts would be written into an installation, {self._folder}",
                 hint="Run in a folder of your own, or give one with --rootdir",
             )
+        taken: dict[Path, str] = {}
         for planned, judge in _pairs(plan):
-            self._read(self._path(planned.suite.name, judge.name))
+            self._recorded(planned, judge)
+            what = f"{judge.name} on {planned.suite.name}"
+            other = taken.setdefault(self._path(planned.suite.name, judge.name), what)
+            if self.updates and other != what:
+                raise SettingsError(
+                    f"the golden verdicts of {what} and of {other} would be one file, "
+                    f"{FOLDER}/{self._path(planned.suite.name, judge.name).name}",
+                    hint="Give a judge or a suite another name",
+                )
 
     def announce(self, plan: Plan) -> list[str]:
         """Lines for the header."""
@@ -86,18 +101,18 @@ class Goldens:
         return complete
 
     def _conclude(self, report: Report, planned: SuitePlan, judge: Judge, generation: str, write: bool) -> list[Drift]:
-        from pytest_novelty.drifting import compare, not_recorded  # numpy: workers never need it
+        from pytest_novelty.drifting import compare, not_recorded, nothing_found  # numpy: workers never need it
 
         path = self._path(planned.suite.name, judge.name)
-        old = self._read(path)
+        old = self._recorded(planned, judge)
         if old is None and not self.updates and not generation:
             other = self._stand_in(report.plan, planned, judge)
             return [] if other is None else [not_recorded(judge.name, planned.suite.name, *other)]
         new = make_golden(report.plan, planned, judge, report.outcomes)
         if not new.entries:
-            return []
+            return [] if old is None else [nothing_found(judge.name, planned.suite.name, f"{FOLDER}/{path.name}")]
         if self.updates and write:
-            self._write(path, merge(old, new, planned.suite), old, make_mask(secrets=judge.secrets))
+            self._record(path, planned, judge, old, new)
         elif self.updates:
             self.written.append(f"golden verdicts not written: the run was interrupted ({FOLDER}/{path.name})")
         if old is None:
@@ -111,8 +126,8 @@ class Goldens:
         return self._folder / f"{slug(suite)}.{slug(judge)}.{_EXTENSION}"
 
     def _stand_in(self, plan: Plan, planned: SuitePlan, judge: Judge) -> tuple[str, str] | None:
-        """(file, judge): verdicts of another model on the suite, which may be this one under its former name."""
-        if judge.asked is None:
+        """(file, judge): verdicts of another judge of this kind on the suite, which may be this one under its former name."""
+        if judge.name in SHIPPED:
             return None
         own = {self._path(planned.suite.name, each.name) for each in plan.judges}
         for path in sorted(self._folder.glob(f"{slug(planned.suite.name)}.*.{_EXTENSION}")):
@@ -120,22 +135,56 @@ class Goldens:
                 held = None if path in own else self._read(path)
             except NoveltyError:  # not a file of this run
                 continue
-            if held is not None and held.suite == planned.suite.name and held.is_of_model:
+            if held is None or held.suite != planned.suite.name or held.is_of_model != (judge.asked is not None):
+                continue
+            if held.judge not in self._known:  # one that is there still was not renamed
                 return f"{FOLDER}/{path.name}", held.judge
         return None
 
+    def _recorded(self, planned: SuitePlan, judge: Judge) -> Golden | None:
+        """What is recorded of a judge on a suite. Raises GoldenError for a file of others: names may share a file's."""
+        path = self._path(planned.suite.name, judge.name)
+        golden = self._read(path)
+        if golden is not None:
+            self._check_owner(path, golden, planned.suite.name, judge.name)
+        return golden
+
+    def _check_owner(self, path: Path, golden: Golden, suite: str, judge: str) -> None:
+        """The suite decides: the file of a judge that was renamed is renamed by hand, and then names its former judge."""
+        if golden.suite != suite:
+            raise GoldenError(
+                f"has verdicts on the suite {golden.suite!r}, and is the file of {judge!r} on {suite!r}",
+                path=path,
+                line=2,
+                hint="Give a judge or a suite another name; if the suite was renamed, remove the file and record it anew",
+            )
+
     def _read(self, path: Path) -> Golden | None:
         if path not in self._held:
-            text = None
-            if path.is_file():
-                try:
-                    text = self._files().read_snapshot_data_from_location(
-                        snapshot_location=str(path), snapshot_name=path.stem, session_id=""
-                    )
-                except (OSError, UnicodeDecodeError) as error:
-                    raise GoldenError(f"cannot be read: {error}", path=path) from None
-            self._held[path] = None if text is None else read_text(text, path)
+            self._held[path] = self._read_now(path)
         return self._held[path]
+
+    def _read_now(self, path: Path) -> Golden | None:
+        try:
+            if not stat.S_ISREG(path.stat().st_mode):
+                raise GoldenError("is no file, and has the name of golden verdicts", path=path, hint="Move it away")
+            text = self._files().read_snapshot_data_from_location(
+                snapshot_location=str(path), snapshot_name=path.stem, session_id=""
+            )
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+        except (OSError, UnicodeDecodeError) as error:
+            raise GoldenError(f"cannot be read: {error}", path=path) from None
+        return None if text is None else read_text(text, path)
+
+    def _record(self, path: Path, planned: SuitePlan, judge: Judge, began: Golden | None, new: Golden) -> None:
+        """Write the file as it is now with what this run found: another run may have written since this one began."""
+        with _alone(path.parent):
+            now = self._read_now(path)
+            if now is not None:
+                self._check_owner(path, now, planned.suite.name, judge.name)
+            golden = merge(now, new, planned.suite, began)
+            self._write(path, golden, now, make_mask(secrets=judge.secrets))
 
     def _write(self, path: Path, golden: Golden, old: Golden | None, mask: Callable[[str], str]) -> None:
         from syrupy.data import Snapshot, SnapshotCollection
@@ -224,6 +273,29 @@ def _make_machinery() -> Any:
                 _replace(path, str(snapshot.data))
 
     return GoldenFiles()
+
+
+@contextlib.contextmanager
+def _alone(folder: Path) -> Iterator[None]:
+    """One run at a time reads and writes the folder's files. Where a folder cannot be locked (Windows) two runs that end within
+    the same milliseconds may still write one after the other.
+    """
+    try:
+        import fcntl
+
+        folder.mkdir(parents=True, exist_ok=True)
+        handle = os.open(folder, os.O_RDONLY)
+    except ImportError:
+        yield
+        return
+    except OSError as error:
+        raise GoldenError(f"cannot be written: {error.strerror}", path=folder) from None
+    try:
+        with contextlib.suppress(OSError):  # a file system without locks
+            fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(handle)
 
 
 def _replace(path: Path, text: str) -> None:

@@ -140,7 +140,7 @@ class NoveltySession:
         if not self.is_worker and not settings.dry_run:
             self._against.open(self.plan)
             open_store(settings.store, offline=settings.offline, check=True).close()
-            self.goldens.start(self.plan)
+            self.goldens.start(self.plan, judges)
 
     @property
     def generation(self) -> str:

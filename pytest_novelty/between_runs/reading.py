@@ -12,8 +12,9 @@ from pytest_novelty.errors import SettingsError
 from pytest_novelty.judges.base import Traits
 from pytest_novelty.metrics.resampling import Resampler
 from pytest_novelty.metrics.view import Estimate, View
-from pytest_novelty.model import ABSTAINED, OK, Idea, Instance, Outcome, Suite, Vote
+from pytest_novelty.model import ABSTAINED, INCOMPLETE, INVALID, OK, TIE, Idea, Instance, Outcome, Suite, Vote
 from pytest_novelty.outcomes import CaseResult, Trace
+from pytest_novelty.protocols import PROTOCOLS
 from pytest_novelty.validation import explain, load_schema, shipped_check
 
 FORMAT: Final = "novelty-report/1"
@@ -100,6 +101,8 @@ def read_json(path: Path) -> dict[str, Any]:
 
 def read_report(data: Mapping[str, Any], source: str) -> SavedReport:
     """A report as plain data, valid by its schema. Raises SettingsError where its parts contradict each other."""
+    if odd := next(_contradictions(data), ""):
+        raise SettingsError(f"is not a report that can be compared: {odd}", path=source)
     suites = _suites(data)
     try:
         views = _views(data, suites)
@@ -128,6 +131,35 @@ def read_report(data: Mapping[str, Any], source: str) -> SavedReport:
         {(gate["judge"], gate["suite"], gate["name"]): gate["decision"] for gate in data["gates"]},
         data["calls"],
     )
+
+
+def _contradictions(data: Mapping[str, Any]) -> Iterator[str]:
+    """What no run writes and the schema cannot say: things told twice, labels that an instance cannot have."""
+    labels: dict[tuple[str, str], set[str | None]] = {}
+    protocols = {suite["name"]: suite["protocol"] for suite in data["run"]["suites"]}
+    for row in data["instances"]:
+        place = row["suite"], row["instance"]
+        if place in labels:
+            yield f"the instance {place[1]!r} of {place[0]} is there twice"
+        if place[0] in protocols:
+            labels[place] = {*PROTOCOLS[protocols[place[0]]].gold_labels(row["ideas"]), None}
+            if row["gold"] not in labels[place]:
+                yield f"the instance {place[1]!r} of {place[0]} has the gold label {row['gold']!r}"
+    seen: set[tuple[str, ...]] = set()
+    for row in data["outcomes"]:
+        told = f"the outcome of {row['judge']} on {row['suite']} {row['instance']}, {row['variant']},"
+        key = (row["judge"], row["suite"], row["variant"], row["instance"])
+        if key in seen:
+            yield f"{told} is there twice"
+        seen.add(key)
+        known = labels.get((row["suite"], row["instance"]))
+        if known is None:
+            continue  # said where the outcome is read
+        voted = {label for kinds in row["tallies"].values() for label in kinds["votes"]}
+        wrong = [*sorted(voted - known - {TIE, ABSTAINED, "score"})]
+        wrong += [row["label"]] if row["label"] not in known | {TIE, ABSTAINED, INCOMPLETE, INVALID} else []
+        if wrong:
+            yield f"{told} has the label {wrong[0]!r}, which is none of the instance's"
 
 
 def _suites(data: Mapping[str, Any]) -> dict[str, SavedSuite]:

@@ -5,11 +5,12 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import Sequence
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
 from pytest_novelty.keeping.inventory import open_existing, shrink, size_of
+from pytest_novelty.model import LATER
 from pytest_novelty.store import NOT_REUSED
 
 _FAILED: Final = f"status IN ({','.join('?' * len(NOT_REUSED))})"
@@ -30,7 +31,8 @@ class Wanted:
 class Disposal:
     """What would go, or went: counts of records, and what their calls cost.
 
-    ``old_versions`` and ``old_answers`` may count the same record; ``records`` counts each once. ``unpriced``: calls of unknown
+    ``old_versions`` and ``old_answers`` may count the same record; ``records`` counts each once. ``later``: answers of later
+    generations that go with their first, which they were to be compared with. ``unpriced``: calls of unknown
     cost among them. ``size_bytes``: of the file, before. ``freed_bytes``: None where nothing was removed yet; 0 where another
     run held the file.
     """
@@ -38,6 +40,7 @@ class Disposal:
     failed: int
     old_versions: int
     old_answers: int
+    later: int
     records: int
     cost_usd: float
     unpriced: int
@@ -56,22 +59,30 @@ def dispose(path: Path, wanted: Wanted, *, now: dt.datetime, remove: bool) -> Di
         failed, failed_values = f"({_FAILED} AND {own})", [*NOT_REUSED, *own_values]
         versions, version_values = _old_versions(wanted, own, own_values)
         answers, answer_values = _old_answers(wanted, own, own_values, now)
-        unwanted = f"{failed} OR {versions} OR {answers}"
-        values: list[Any] = [*failed_values, *version_values, *answer_values]
+        chosen, chosen_values = f"({versions} OR {answers})", [*version_values, *answer_values]
+        first = f"SELECT key FROM records WHERE instr(key, ?) = 0 AND {chosen}"
+        later = f"(NOT {chosen} AND instr(key, ?) > 0 AND substr(key, 1, instr(key, ?) - 1) IN ({first}))"
+        later_values = [*chosen_values, LATER, LATER, LATER, *chosen_values]
+        unwanted = f"{failed} OR {chosen} OR {later}"
+        values: list[Any] = [*failed_values, *chosen_values, *later_values]
         query = (
-            f"SELECT total({failed}), total({versions}), total({answers}), count(*), total(cost_usd), total(cost_usd IS NULL) "
+            f"SELECT total({failed}), total({versions}), total({answers}), total({later}), count(*), total(cost_usd), "
+            "total(cost_usd IS NULL) "
             f"FROM records WHERE {unwanted}"
         )
         row = store.row(query, [*values, *values])
         assert row is not None
-        found = [int(count) for count in row[:4]]
+        failures, of_versions, too_old, followers, records = (int(count) for count in row[:5])
+        counted = Disposal(failures, of_versions, too_old, followers, records, row[5], int(row[6]), before)
         if not remove:
-            return Disposal(found[0], found[1], found[2], found[3], row[4], int(row[5]), before)
+            return counted
         # Counted again by the statement that removes: a run may have written in between.
-        removed = store.update(f"DELETE FROM records WHERE {unwanted}", values) if found[3] else 0
+        # All are found before any is removed: a later answer is found by its first.
+        chosen_rows = f"SELECT rowid FROM records WHERE {unwanted}"
+        removed = store.update(f"DELETE FROM records WHERE rowid IN ({chosen_rows})", values) if records else 0
         shrunk = bool(removed) and shrink(store)
     freed = max(0, before - size_of(path)) if shrunk else 0
-    return Disposal(found[0], found[1], found[2], removed, row[4], int(row[5]), before, freed)
+    return replace(counted, records=removed, freed_bytes=freed)
 
 
 def _old_versions(wanted: Wanted, own: str, values: Sequence[Any]) -> tuple[str, list[Any]]:
@@ -104,6 +115,7 @@ def show_disposal(path: Path, found: Disposal) -> list[str]:
         f"{found.failed:,} failed" if found.failed else "",
         f"{found.old_versions:,} of older versions" if found.old_versions else "",
         f"{found.old_answers:,} too old" if found.old_answers else "",
+        f"{found.later:,} later answers to the same questions" if found.later else "",
     ]
     unknown = f" and {plural(found.unpriced, 'call')} of unknown cost" if found.unpriced else ""
     what = f"{plural(found.records, 'record')} ({', '.join(filter(None, parts))}); they cost {show_usd(found.cost_usd)}{unknown}"

@@ -226,7 +226,11 @@ def _table(block: Block) -> str:
 def escape(text: str) -> str:
     """Text that Markdown and HTML show as it is: nothing in it formats, links, mentions or breaks a table."""
     text = text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").replace("@", "@\u200b")
-    text = re.sub(r"([\\`*\[\]|~])", r"\\\1", text)
+    text = re.sub(r"([\\`*\[\]|~$])", r"\\\1", text)
     text = re.sub(r"(?<![0-9A-Za-z])_|_(?![0-9A-Za-z])", r"\\_", text)
-    text = re.sub(r"^(\s*)([-+#=]|\d+[.)])(?=\s|$)", lambda found: f"{found[1]}\\{found[2]}", text)
-    return text.replace("://", ":\u200b//")
+    text = re.sub(r"^(\s*\d*)((?<!\d)[-+#=]|(?<=\d)[.)])(?=\s|$)", r"\1\\\2", text)
+    return _LINKED.sub("\\g<0>\u200b", text)
+
+
+_LINKED: Final = re.compile(r":(?=//|[a-z0-9_+-]+:)|\bwww(?=\.)|#(?=\d)|\bGH-(?=\d)", re.IGNORECASE)
+"""Where GitHub would make a link or a picture; a space of no width behind it keeps the text."""

@@ -225,6 +225,8 @@ def test_a_suite_that_was_edited(lab: Lab) -> None:
     assert ran.ret == 1
     assert "the suite changed: 1 added (i009), 1 reworded (i003), 1 removed (i000)" in ran.plain
     assert drift(ran)["verdict"] == "the same"
+    lab.judge("judge", "small", *UPDATE, "-k", "i004")
+    assert "the suite changed: 1 added (i009), 1 reworded (i003), 1 removed (i000)" in lab.judge().plain
     part = lab.judge("judge", "small", *UPDATE, "-k", "i009")
     assert "(1 added)" in part.plain
     assert "i000" in rows(file_of(lab))
@@ -310,6 +312,22 @@ def judge(request)""")  # fmt: skip
     assert kinds == ["judge renamed", "another model asked"]  # its version is a digest of how it is asked
 
 
+def test_a_function_under_another_name(lab: Lab) -> None:
+    lab.judge("judge", "small", *UPDATE)
+    edit(lab, "conftest.py", '{"judge": judge,', '{"new": judge, "lone": judge,')
+    ran = lab.judge("new")
+    assert ran.counts() == {"passed": 8, "skipped": 1}
+    assert "no verdicts of new are recorded, those of judge are: if it is the same judge, rename the file" in ran.plain
+    assert lab.judge("lexical").counts() == {"passed": 8}  # ships under its name
+    file_of(lab).rename(file_of(lab, "new"))
+    renamed = lab.judge("new")
+    assert renamed.ret == 0
+    assert [change["kind"] for change in drift(renamed, "new")["changes"]] == ["judge renamed"]
+    assert lab.judge("other").counts() == {"passed": 8, "skipped": 1}
+    lab.judge("new", "small", *UPDATE)
+    assert lab.judge("other").counts() == {"passed": 8}  # new is there still
+
+
 # --- what a person is told ----------------------------------------------------------------------------------
 
 
@@ -370,3 +388,60 @@ def test_keys_are_masked(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
     again = lab.judge("judge", "small")
     assert drift(again)["changes"] == []
     assert "changed" not in drift(again)["sentence"]
+
+
+# --- what would be lost or passed over ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("recorded", [True, False])
+def test_what_another_run_records_meanwhile_stays(lab: Lab, recorded: bool) -> None:
+    lab.judge("judge", "small", *UPDATE, *([] if recorded else ["-k", "i005"]))
+    theirs = file_of(lab).read_text().replace("i005\tnovel\t2:0", "i005\tnovel\t1:1")
+    assert "1:1" in theirs
+    (lab.path / "theirs.txt").write_text(theirs)
+    if not recorded:
+        file_of(lab).unlink()
+    writing = "(HERE / 'golden/small.judge.txt').write_text((HERE / 'theirs.txt').read_text())"
+    edit(lab, "conftest.py", "log(request)\n    return right", f"log(request)\n    {writing}\n    return right")
+    ran = lab.judge("judge", "small", *UPDATE, "-k", "i001", "--novelty-refresh")
+    assert ran.ret == 0, ran.said
+    found = rows(file_of(lab))
+    assert found["i005"][:2] == ["novel", "1:1"]
+    assert found["i001"][:2] == ["novel", "2:0"]
+    assert len(found) == (8 if recorded else 2)
+
+
+def test_two_judges_never_share_a_file(lab: Lab) -> None:
+    edit(lab, "conftest.py", '{"judge": judge,', '{"v1.mine": judge, "mine": judge,')
+    for suite in ("ours", "ours.v1"):
+        lab.suite(suite, n=4)
+    lab.judge("v1.mine", "ours", *UPDATE)
+    before = file_of(lab, "mine", "ours.v1").read_bytes()
+    lab.forget_calls()
+    for more in ((), UPDATE):
+        ran = lab.judge("mine", "ours.v1", *more)
+        assert ran.ret == 4
+        assert "has verdicts on the suite 'ours', and is the file of 'mine' on 'ours.v1'" in ran.plain
+    assert not lab.logged()
+    assert file_of(lab, "mine", "ours.v1").read_bytes() == before
+    file_of(lab, "mine", "ours.v1").unlink()
+    both = lab.judge("mine v1.mine", "ours ours.v1", *UPDATE)
+    assert both.ret == 4
+    assert "would be one file, golden/ours.v1.mine.txt" in both.plain
+
+
+def test_a_comparison_that_cannot_take_place_is_shown(lab: Lab) -> None:
+    lab.judge("judge", "small", *UPDATE)
+    edit(lab, "conftest.py", "log(request)\n", "log(request)\n    raise OSError('gone')\n")
+    ran = lab.judge("judge", "small", "--novelty-refresh")
+    assert drift(ran)["decision"] == "not enforced"
+    assert "nothing to compare: this run has no verdict of the judge" in ran.plain
+
+
+def test_a_folder_in_the_place_of_a_file_costs_no_call(lab: Lab) -> None:
+    file_of(lab).mkdir(parents=True)
+    ran = lab.judge()
+    assert ran.ret == 4
+    assert "golden/small.judge.txt: is no file, and has the name of golden verdicts. Move it away" in ran.plain
+    assert not lab.logged()
+    ran.assert_clean()

@@ -187,7 +187,7 @@ def test_old_verdicts_are_a_finding(lab: Lab, dist: str) -> None:
     assert not any("days ago" in finding for finding in anew.report["findings"])
 
 
-@pytest.mark.parametrize("value", ["soon", "-1", "nan"])
+@pytest.mark.parametrize("value", ["soon", "-1", "nan", "inf", "1e99"])
 def test_an_age_is_a_number_of_days(lab: Lab, value: str) -> None:
     ran = lab.judge("judge", "small", f"--novelty-max-age={value}")
     assert ran.ret == 4

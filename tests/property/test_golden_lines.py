@@ -13,10 +13,12 @@ _NAMES = st.text(st.characters(blacklist_categories=["Cs"]), min_size=1).filter(
 _ANY = st.text(min_size=1).filter(str.strip)  # lone surrogates, too
 _COUNTS = st.tuples(*[st.integers(0, 9)] * 5)
 _TALLIES = st.one_of(
-    st.just(()), st.tuples(st.tuples(st.none(), _COUNTS)), st.tuples(*[st.tuples(st.just(o), _COUNTS) for o in ("ab", "ba")])
+    st.just(()),
+    st.tuples(st.tuples(st.none(), _COUNTS)),
+    st.tuples(*[st.tuples(st.just(o), _COUNTS.filter(any)) for o in ("ab", "ba")]),
 )  # fmt: skip
 _HEADS = st.fixed_dictionaries(
-    {"judge": _ANY, "version": _ANY, "served": st.lists(_ANY, max_size=2), "votes": st.integers(1, 5)},
+    {"judge": _ANY, "version": _ANY, "served": st.lists(_ANY, max_size=2), "votes": st.integers(45, 100)},
     optional={"params": st.dictionaries(_ANY, st.none() | st.booleans() | _ANY, max_size=2)},
 )
 _SCORES = st.lists(st.floats(-100, 100).map(lambda value: float(f"{value:.6g}")), max_size=4).map(tuple)
@@ -25,13 +27,16 @@ _SCORES = st.lists(st.floats(-100, 100).map(lambda value: float(f"{value:.6g}"))
 @given(
     st.dictionaries(_ANY, st.tuples(st.none() | _ANY, _TALLIES, _SCORES, st.integers(0, 1)), max_size=5),
     st.lists(_HEADS, min_size=2, max_size=2),
+    st.frozensets(_ANY, max_size=3),
 )
-def test_what_is_written_is_read(rows: dict[str, tuple], heads: list[dict]) -> None:  # type: ignore[type-arg]
+def test_what_is_written_is_read(rows: dict[str, tuple], heads: list[dict], left_out: frozenset[str]) -> None:  # type: ignore[type-arg]
     entries = {
-        name: Entry(label, tallies, scores, "0a1b2c3d", heads[head])
+        name: Entry(
+            label, tallies, scores or ((1.0,) if tallies and not any(tallies[0][1]) else ()), "0a1b2c3d", heads[head]
+        )
         for name, (label, tallies, scores, head) in rows.items()
     }
-    golden = Golden("made", "1.0 beta", "0" * 32, 7, entries)
+    golden = Golden("made", "1.0 beta", "0" * 32, 7, entries, left_out - set(entries))
     text = write_text(golden)
     assert read_text(text, Path("made.txt")) == golden
     assert text.isascii()

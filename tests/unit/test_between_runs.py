@@ -404,10 +404,29 @@ def test_the_command(run: Callable[..., tuple[int, str, str]], pairs: Suite, tmp
     assert run(old, old, "--fail-on-regression")[0] == 0
 
 
+@pytest.mark.parametrize("name", ["old.json", "new.json", "linked.md", "other.txt"])
+def test_markdown_never_takes_the_place_of_a_report(
+    name: str, run: Callable[..., tuple[int, str, str]], pairs: Suite, tmp_path: Path
+) -> None:
+    old, new = (write(tmp_path / f"{when}.json", evaluate({"mine": right(0.9)}, pairs)) for when in ("old", "new"))
+    (tmp_path / "linked.md").symlink_to(old)
+    before = old.read_bytes()
+    status, out, err = run(old, new, "--markdown", tmp_path / name)
+    assert (status, out, old.read_bytes()) == (4, "", before)
+    assert ("names a report that is compared" if name == "linked.md" else "Name a file that ends in .md") in err
+    assert not (tmp_path / "other.txt").exists()
+
+
 def _broken(report: dict[str, Any]) -> Sequence[tuple[bytes, str]]:
     old, odd = {**report}, json.loads(json.dumps(report))
     del old["instances"]
     odd["outcomes"][0]["instance"] = "nowhere"
+    twice, label, vote, again = (json.loads(json.dumps(report)) for _ in range(4))
+    twice["outcomes"].append(twice["outcomes"][0])
+    label["outcomes"][0]["label"] = "none of them"
+    tallies = next(iter(vote["outcomes"][0]["tallies"].values()))
+    tallies["votes"] = {"none of them": 1}
+    again["instances"].append(again["instances"][0])
     return [
         (b"", "is not a report: Expecting value"),
         (b"\xff", "is not a report: it is not UTF-8"),
@@ -416,6 +435,10 @@ def _broken(report: dict[str, Any]) -> Sequence[tuple[bytes, str]]:
         (b'{"format": "novelty-suite/1"}', "its format is 'novelty-suite/1', not 'novelty-report/1'"),
         (json.dumps(old).encode(), "is not a report that can be compared: 'instances' is missing"),
         (json.dumps(odd).encode(), "an outcome names what it does not describe"),
+        (json.dumps(twice).encode(), "reference, is there twice"),
+        (json.dumps(label).encode(), "has the label 'none of them', which is none of the instance's"),
+        (json.dumps(vote).encode(), "has the label 'none of them', which is none of the instance's"),
+        (json.dumps(again).encode(), " of made is there twice"),
     ]
 
 

@@ -192,6 +192,37 @@ def test_a_deterministic_judge_must_repeat_itself(take: Callable[..., Taken]) ->
     assert drift_of(take(STEADY), take(one_vote)).decision == PASS  # of any other judge that is noise
 
 
+def one_order(taken: Taken) -> Taken:
+    """The same under ``--novelty-orders=ab``."""
+    plan, planned, judge, golden = taken
+    entries = {
+        name: entry._replace(tallies=entry.tallies[:1], label="x" if entry.tallies[0][1][0] else "y")
+        for name, entry in golden.entries.items()
+    }
+    return plan, planned, judge, replace(golden, entries=entries)
+
+
+@pytest.mark.parametrize("ballot", ["xxx xxx", "xxx yyy"])
+def test_fewer_votes_or_orders_are_no_other_verdict(take: Callable[..., Taken], ballot: str) -> None:
+    whole, turned = (take([made] * 10, judge=exact_judge) for made in (ballot, "yyy yyy"))
+    one_vote = take([" ".join(word[0] for word in ballot.split())] * 10, judge=exact_judge)
+    for less in (one_vote, one_order(whole), one_order(one_vote)):
+        for before, after in ((whole, less), (less, whole)):
+            drift = drift_of(before, after)
+            assert (drift.verdict, drift.decision, drift.differing) == (SAME, PASS, ())
+        other = drift_of(turned, less)
+        assert (other.decision, len(other.differing)) == (FAIL, 10)
+
+
+def test_fewer_votes_of_one_score_are_the_same(take: Callable[..., Taken]) -> None:
+    many, one, other = (
+        take([ballot], protocol="pointwise", gold="novel", scores=[scores], judge=exact_judge)
+        for ballot, scores in (("...", [4.5] * 3), (".", [4.5]), (".", [5.0]))
+    )
+    assert drift_of(many, one).verdict == SAME
+    assert drift_of(many, other).verdict == DRIFTED
+
+
 def test_recorded_scores_have_six_digits(take: Callable[..., Taken]) -> None:
     taken = [
         take(["..."], protocol="pointwise", gold="novel", scores=[[score] * 3], judge=exact_judge)
@@ -364,13 +395,19 @@ def test_models_that_served_before_are_no_news(take: Callable[..., Taken]) -> No
 
 def test_a_partial_recording_is_no_change_of_the_suite(take: Callable[..., Taken]) -> None:
     plan, planned, judge, whole = take(STEADY)
-    half = replace(whole, entries=dict(list(whole.entries.items())[:20]))
+    names = list(whole.entries)
+    half = replace(whole, entries={name: whole.entries[name] for name in names[:20]}, left_out=frozenset(names[20:]))
     drift = drift_of((plan, planned, judge, half), (plan, planned, judge, whole))
     assert (drift.n, drift.decision, drift.changes, len(drift.unrecorded)) == (20, PASS, (), 20)
     assert "20 more have no recorded verdict yet" in drift.sentence
     edited = drift_of((plan, planned, judge, replace(half, digest="1" * 32)), (plan, planned, judge, whole))
     assert (edited.decision, edited.added, len(edited.unrecorded)) == (PASS, (), 20)
-    none = drift_of((plan, planned, judge, replace(whole, entries={})), (plan, planned, judge, whole))
+    grown = drift_of(
+        (plan, planned, judge, replace(half, left_out=frozenset(names[21:]))), (plan, planned, judge, whole)
+    )
+    assert (grown.decision, grown.added, len(grown.unrecorded)) == (FAIL, (names[20],), 19)
+    nothing = replace(whole, entries={}, left_out=frozenset(names))
+    none = drift_of((plan, planned, judge, nothing), (plan, planned, judge, whole))
     assert (none.verdict, none.decision) == (NOTHING, NOT_ENFORCED)
 
 

@@ -26,11 +26,19 @@ def golden(**entries: Entry) -> Golden:
     return Golden("made", "1", "0" * 32, 2, entries)
 
 
+def changed(old: str, new: str, words: str, line: int = 7) -> tuple[Callable[[str], str], int, str]:
+    def change(text: str) -> str:
+        assert old in text
+        return text.replace(old, new)
+
+    return change, line, words
+
+
 def test_the_text_is_made_for_review() -> None:
     text = write_text(golden(i2=entry("y", NEW), i1=entry(scores=(0.5, 7.0))))
     assert text.splitlines() == [
         "# novelty-golden/1: written by --snapshot-update",
-        "# suite: made 1 " + "0" * 32 + " of 2 instances",
+        "# suite: made 1 " + "0" * 32 + " of 2 instances, 2 lines",
         '#1 judge: "judge"',
         '#1 version: "1"',
         "#1 votes: 3",
@@ -48,9 +56,9 @@ def test_a_partial_recording_keeps_the_rest_and_under_what_it_was_recorded(
 ) -> None:
     suite = make_suite("pairwise", *(make_instance("pairwise", name) for name in ("i1", "i2")))
     old = golden(i1=entry(), i2=entry(), gone=entry())
-    part = merge(old, golden(i2=entry("y", NEW)), suite)
+    part = merge(old, golden(i2=entry("y", NEW)), suite, old)
     assert {name: item.head["version"] for name, item in part.entries.items()} == {"i1": "1", "i2": "2", "gone": "1"}
-    whole = merge(old, golden(i1=entry(head=NEW), i2=entry("y", NEW)), suite)
+    whole = merge(old, golden(i1=entry(head=NEW), i2=entry("y", NEW)), suite, old)
     assert sorted(whole.entries) == ["i1", "i2"]
     assert read_text(write_text(part), Path()) == part
 
@@ -84,6 +92,20 @@ def test_votes_come_back_as_they_were_counted(
         (lambda text: text + "<<<<<<< HEAD\n", 8, "Two versions were merged: take either"),
         (lambda text: text + text.splitlines()[-1] + "\n", 8, "has the instance 'i1' twice"),
         (lambda text: text.replace("0a1b2c3d", "0a1b2c3d\t#3"), 7, "cannot be read"),
+        changed("#1 votes: 3", "#1 served: 7", "cannot be: served is 7", line=5),
+        changed("#1 votes: 3", "#1 votes: 3000000", "cannot be: votes is 3000000", line=5),
+        changed('judge: "judge"', "judge: 7", "cannot be: judge is 7", line=3),
+        changed("ab 3:0", "ab 3000000:0", "cannot be: 3000000 votes are counted, and 3 were asked for"),
+        changed("ab 3:0", "ab 0:0", "cannot be: no vote is counted"),
+        changed("ba 1:0:1:1", "ab 1:0:1:1", "cannot be: an order is there twice"),
+        changed("ab 3:0", "zz 3:0", "cannot be read"),
+        changed("0a1b2c3d", "0a1b2c3d\tscores nan", "cannot be: a score is not finite"),
+        changed("0a1b2c3d", "0a1b2c3d\tscores 1 2 3 4 5 6 7", "cannot be: 7 scores of 3 votes"),
+        (
+            lambda text: "".join(text.splitlines(True)[:-1]),
+            2,
+            "has 0 lines of instances and says that it has 1: it was cut",
+        ),
     ],
 )
 def test_what_cannot_be_read_is_named(change: Callable[[str], str], line: int, words: str) -> None:
@@ -98,3 +120,34 @@ def test_line_ends_of_another_system_are_no_change() -> None:
     assert read_text(text.replace("\n", "\r\n"), Path()) == golden(i1=entry())
     assert replace(golden(), digest="1").judge == ""
     assert golden(i1=entry()).judge == "judge"
+
+
+def test_an_update_of_a_part_leaves_the_suite_as_it_was_recorded(
+    make_suite: Callable[..., Any], make_instance: Callable[..., Any]
+) -> None:
+    grown = make_suite("pairwise", *(make_instance("pairwise", name) for name in ("i1", "i2", "i3")))
+    part = replace(golden(i1=entry(head=NEW)), digest="1" * 32, size=3, left_out=frozenset({"i2", "i3"}))
+    old = golden(i1=entry(), i2=entry())
+    merged = merge(old, part, grown, old)
+    assert (merged.digest, merged.size, merged.left_out) == ("0" * 32, 2, frozenset())  # i3 is new still
+    rest = replace(golden(i3=entry()), digest="1" * 32, size=3, left_out=frozenset({"i1", "i2"}))
+    assert (merge(merged, rest, grown, merged).digest, sorted(merge(merged, rest, grown, merged).entries)) == (
+        "1" * 32,
+        ["i1", "i2", "i3"],
+    )
+    first = merge(None, part, grown, None)
+    assert first.left_out == {"i2", "i3"}
+    assert read_text(write_text(first), Path()) == first
+    assert "# left out: i2\n# left out: i3\n" in write_text(first)
+    assert merge(first, rest, grown, first).left_out == {"i2"}
+
+
+def test_what_another_run_recorded_meanwhile_is_kept(
+    make_suite: Callable[..., Any], make_instance: Callable[..., Any]
+) -> None:
+    suite = make_suite("pairwise", *(make_instance("pairwise", name) for name in ("i1", "i2")))
+    began, now = golden(i1=entry(), gone=entry()), golden(i1=entry(), gone=entry(), other=entry())
+    whole = golden(i1=entry(head=NEW), i2=entry("y", NEW))
+    assert sorted(merge(now, whole, suite, began).entries) == ["i1", "i2", "other"]
+    assert sorted(merge(began, whole, suite, began).entries) == ["i1", "i2"]
+    assert sorted(merge(now, golden(i2=entry()), suite, began).entries) == ["gone", "i1", "i2", "other"]

@@ -299,8 +299,7 @@ def test_a_name_cannot_write_to_the_terminal(run: Said, tmp_path: Path) -> None:
 
 def test_an_export_with_lone_surrogates_is_kept(run: Said, tmp_path: Path) -> None:
     strange = {
-        name: f"{name}\ud800"
-        for name in ("key", "judge", "judge_version", "suite", "instance", "parts", "created", "model")
+        name: f"{name}\ud800" for name in ("key", "judge", "judge_version", "suite", "instance", "parts", "model")
     }
     file = exported(tmp_path / "a.jsonl", BASE._replace(**strange))
     for status in (0, 0):
@@ -391,3 +390,63 @@ def test_gc_wants_whole_numbers(arguments: list[str], tmp_path: Path, capsys: py
     with pytest.raises(SystemExit, match="2"):
         main(["store", "gc", *arguments, "--store", str(tmp_path / "a")])
     assert "is not a whole number" in capsys.readouterr().err or arguments[1] == "-1"
+
+
+def test_later_answers_go_with_the_first(run: Said, tmp_path: Path) -> None:
+    young = BASE._replace(created="2026-03-30T00:00:00Z")
+    records = [BASE, young._replace(key="k~night"), young._replace(key="k2"), young._replace(key="k2~night")]
+    path = made(tmp_path / "a", *records)
+    wanted = Wanted(older_than_days=21)
+    shown = dispose(path, wanted, now=NOW, remove=False)
+    assert (shown.old_answers, shown.later, shown.records, shown.cost_usd) == (1, 1, 2, 0.5)
+    assert dispose(path, wanted, now=NOW, remove=True).records == 2
+    assert sorted(held(path)) == ["k2", "k2~night"]
+    made(tmp_path / "b", BASE, young._replace(key="k~night", judge_version="2"))
+    said = run("store", "gc", "--keep-versions", "1", "--store", tmp_path / "b")[1]
+    assert "would remove 2 records (1 of older versions, 1 later answers to the same questions)" in said
+
+
+# --- export and import: what would be lost ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("out", ["a.sqlite", "link", "other.db"])
+def test_an_export_never_takes_the_place_of_a_database(out: str, run: Said, tmp_path: Path) -> None:
+    path = made(tmp_path / "a.sqlite", BASE)
+    (tmp_path / "link").symlink_to(path)
+    with sqlite3.connect(tmp_path / "other.db") as other:
+        other.execute("CREATE TABLE theirs (x)")
+    before = (tmp_path / out).read_bytes()
+    for command in (["export"], ["store", "export"]):
+        status, _, err = run(*command, "--store", path, "--out", tmp_path / out)
+        assert status == 4
+        assert "is a database, a store perhaps: an export would take its place" in err
+    assert (tmp_path / out).read_bytes() == before
+    assert held(path) == {"k": BASE}
+    assert run("export", "--store", path, "--out", tmp_path / "out.jsonl")[0] == 0
+    assert run("export", "--store", path, "--out", tmp_path / "out.jsonl")[0] == 0  # an export may be written anew
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "told"),
+    [
+        ("cost_usd", "1e999", "cost_usd is too large a number"),
+        ("score", "-1e999", "score is too large a number"),
+        ("sample", "99999999999999999999999", "sample is too large a number, 99999999999999999999999"),
+        ("created", '"yesterday"', "created is 'yesterday', which is no time such as 2026-03-01T12:00:00Z"),
+    ],
+)
+def test_import_refuses_what_a_store_cannot_hold(name: str, value: str, told: str, run: Said, tmp_path: Path) -> None:
+    path = exported(tmp_path / "a.jsonl", BASE, BASE._replace(key="k2", **{name: None}))
+    first, second = path.read_text().splitlines()
+    path.write_text(first + "\n" + second.replace(f'"{name}":null', f'"{name}":{value}') + "\n")
+    status, _, err = run("store", "import", path, "--store", tmp_path / "new.sqlite")
+    assert (status, f"{path}:2" in err, told in err) == (4, True, True), err
+    assert not held(tmp_path / "new.sqlite")
+
+
+def test_a_store_that_has_an_infinite_cost_is_named(run: Said, tmp_path: Path) -> None:
+    path = made(tmp_path / "a", BASE._replace(cost_usd=float("inf")))
+    status, _, err = run("export", "--store", path, "--out", tmp_path / "out.jsonl")
+    assert status == 4
+    assert "the record of judge on suite i1 has the cost_usd inf, which no export can hold" in err
+    assert not (tmp_path / "out.jsonl").exists()

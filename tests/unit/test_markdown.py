@@ -71,7 +71,7 @@ def test_headline_and_gates_are_in_sight_and_the_rest_is_folded(report: Report) 
     assert "| soft_accuracy | right, ties count half | 50 % |" in text
     assert "warm (temperature): " in text
     assert "- always-a - right: " in text
-    assert "cost $160.00" in seen
+    assert "cost \\$160.00" in seen
     assert "What changed" not in text
     assert text.count("<details>") == text.count("</details>")
 
@@ -100,7 +100,7 @@ def test_what_changed_is_in_sight_and_what_did_not_is_folded(suite: Suite) -> No
         assert "| strict_accuracy | 100 % | 0 % | -100 \\[-100, " in seen
         assert "still on made" not in seen
         assert "**still on made: 40 instances in both" in text
-        assert "Cost: $80.00 for 160 calls, $0.50 each then" in seen
+        assert "Cost: \\$80.00 for 160 calls, \\$0.50 each then" in seen
 
 
 def test_comparisons_with_recorded_verdicts(report: Report, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -137,10 +137,17 @@ def test_it_fits_a_comment(report: Report, suite: Suite) -> None:
         ("[a](http://b)", "\\[a\\](http:\u200b//b)"),
         ("strict_accuracy _x_ *y* `z` ~~w~~", "strict_accuracy \\_x\\_ \\*y\\* \\`z\\` \\~\\~w\\~\\~"),
         ("# head", "\\# head"),
-        ("1. one", "\\1. one"),
+        ("1. one", "1\\. one"),
         ("- 5", "\\- 5"),
         ("-5 and +5 [1, 2]", "-5 and +5 \\[1, 2\\]"),
         ("a\\|b", "a\\\\\\|b"),
+        ("see www.example.org", "see www\u200b.example.org"),
+        ("$x$ and $5", r"\$x\$ and \$5"),
+        ("#1, o/r#12, C# 7", "#\u200b1, o/r#\u200b12, C# 7"),
+        ("GH-12, gh-3, GH-x", "GH-\u200b12, gh-\u200b3, GH-x"),
+        (":smile: 12:30:45 a: b", ":\u200bsmile: 12:\u200b30:45 a: b"),
+        ("1) x", r"1\) x"),
+        ("12. x", r"12\. x"),
     ],
 )
 def test_text_stays_text(text: str, shown: str) -> None:
