@@ -429,9 +429,9 @@ def test_an_export_never_takes_the_place_of_a_database(out: str, run: Said, tmp_
 @pytest.mark.parametrize(
     ("name", "value", "told"),
     [
-        ("cost_usd", "1e999", "cost_usd is too large a number"),
-        ("score", "-1e999", "score is too large a number"),
-        ("sample", "99999999999999999999999", "sample is too large a number, 99999999999999999999999"),
+        ("cost_usd", "1e999", "cost_usd is too large for a number"),
+        ("score", "-1e999", "score is too large for a number"),
+        ("sample", "99999999999999999999999", "sample is too large for a number"),
         ("created", '"yesterday"', "created is 'yesterday', which is no time such as 2026-03-01T12:00:00Z"),
     ],
 )
