@@ -127,7 +127,7 @@ class RunComparison:
         if not (self.regressions or self.improvements):
             parts.append(f"No metric differs from {self.old} by more than chance.")
         if moved:
-            parts.append(f"Votes moved beyond noise: {'; '.join(moved)}.")
+            parts.append(f"Votes or scores moved beyond noise: {'; '.join(moved)}.")
         return " ".join(filter(None, parts))
 
 

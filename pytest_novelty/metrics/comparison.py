@@ -116,7 +116,7 @@ class _Open:
 
     def __init__(self, first: str, second: str, variant: str, pair: Pair) -> None:
         self.first, self.second, self.variant, self.pair = first, second, variant, pair
-        self.causes = find_move(pair, scores=_one_scale(pair))
+        self.causes = find_move(pair, scores=pair.one_scale)
 
 
 def _with(sides: Sides, against: str) -> Iterable[tuple[tuple[str, View], tuple[str, View]]]:
@@ -148,7 +148,7 @@ def _compare(item: _Open, shift: Estimate) -> Comparison:
         flip = Estimate.undefined("needs a label from both judges")
     untested = ""
     if causes.moved is None:
-        scored = pair.one.scores_only and pair.other.scores_only and not _one_scale(pair)
+        scored = pair.one.scores_only and pair.other.scores_only and not pair.one_scale
         untested = "their scores are on two scales" if scored else shift.note
     return Comparison(
         item.first,
@@ -166,13 +166,6 @@ def _compare(item: _Open, shift: Estimate) -> Comparison:
         by_scores=causes.by_scores,
         transitions=variants.transitions(pair),
     )
-
-
-def _one_scale(pair: Pair) -> bool:
-    """Scores can be set against each other only where both judges declare the same scale."""
-    one, other = (side.traits for side in (pair.one, pair.other))
-    scale = (one.score_range, one.higher_is)
-    return one.score_range is not None and scale == (other.score_range, other.higher_is)
 
 
 def _accuracy_difference(one: View, other: View) -> tuple[Estimate, float | None, int | None]:

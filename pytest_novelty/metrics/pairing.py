@@ -47,6 +47,13 @@ class Pair:
         """One of the two has scores and no labels."""
         return self.one.scores_only or self.other.scores_only
 
+    @property
+    def one_scale(self) -> bool:
+        """Both sides declare the same scale of scores, without which those cannot be set against each other."""
+        one, other = self.one.traits, self.other.traits
+        scale = (one.score_range, one.higher_is)
+        return one.score_range is not None and scale == (other.score_range, other.higher_is)
+
     @cached_property
     def flipped(self) -> BoolArray:
         """(n,) the two outcomes have different labels; invalid and incomplete are labels of their own."""

@@ -9,9 +9,11 @@ import numpy as np
 
 from pytest_novelty.metrics import variants
 from pytest_novelty.metrics.catalogue import CATALOGUE, Metric, metrics_for
+from pytest_novelty.metrics.causes import find_move
 from pytest_novelty.metrics.deferred import Computed, settle
 from pytest_novelty.metrics.differences import CHANGES, STAR, difference
 from pytest_novelty.metrics.pairing import Pair
+from pytest_novelty.metrics.score_pairs import score_shift
 from pytest_novelty.metrics.view import Estimate, View
 
 _NOT_PAIRED = ("cost_usd", "score_levels", "cyclic_triads", "reliability")
@@ -57,14 +59,17 @@ class MetricChange:
 class Turned:
     """How the verdicts of two runs differ: as ``flip_rate``, ``null_flip_rate`` and ``vote_shift`` of now against then.
 
-    ``p``: exchange test of the votes; ``p_holm``: adjusted over the judges, suites and variants of a comparison.
+    ``score_shift``: of judges that score. ``p``: exchange test of the votes or (``by_scores``) the test of the scores;
+    ``p_holm``: adjusted over the judges, suites and variants of a comparison.
     ``transitions``: outcomes then (outer) that became outcomes now (inner).
     """
 
     flip_rate: Estimate
     null_flip_rate: Estimate
     vote_shift: Estimate
+    score_shift: Estimate
     transitions: Mapping[str, Mapping[str, int]]
+    by_scores: bool = False
     p: float | None = None
     p_holm: float | None = None
 
@@ -120,10 +125,18 @@ def _paired(metric: Metric, pair: Pair) -> tuple[Computed, float | None]:
 
 def turned_verdicts(pair: Pair) -> Turned:
     """What became of the verdicts, not yet adjusted."""
-    flips, nulls, shift = settle(
-        [variants.flip_rate(pair), variants.null_flip_rate.later(pair), variants.vote_shift.later(pair)]
+    flips, nulls, shift, scores = settle(
+        [
+            variants.flip_rate(pair),
+            variants.null_flip_rate.later(pair),
+            variants.vote_shift.later(pair),
+            score_shift.later(pair),
+        ]
     )
-    null = variants.null_of(pair)
-    known = pair.excess[np.isfinite(pair.excess)] if null is not None else np.array([])
-    p = null.tail(float(known.mean())) if null is not None and len(known) else None
-    return Turned(flips, nulls, shift, variants.transitions(pair), p)
+    move = find_move(pair, scores=pair.one_scale or _undeclared(pair))
+    return Turned(flips, nulls, shift, scores, variants.transitions(pair), move.by_scores, move.moved)
+
+
+def _undeclared(pair: Pair) -> bool:
+    """A judge that declares no scale is compared with itself on the one it uses."""
+    return pair.one.traits.score_range is None and pair.other.traits.score_range is None

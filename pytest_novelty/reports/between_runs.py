@@ -79,11 +79,16 @@ def _verdict_notes(change: Change) -> Iterator[str]:
         by_noise = "" if noise is None else f" ({100 * noise:.0f} % would be by its own noise)"
         text = f"verdicts: {show_points(turned.flip_rate)} % are others now{by_noise}"
         if turned.vote_shift.value is not None:
-            moved = "beyond noise *" if turned.starred else "within noise"
+            moved = "beyond noise *" if turned.starred and not turned.by_scores else "within noise"
             text += f"; vote shift {show_points(turned.vote_shift)} points, {moved}"
         elif turned.vote_shift.note:
             text += f"; vote shift undefined: {turned.vote_shift.note}"
         yield text
+    scores = turned.score_shift
+    if scores.value is not None:
+        moved = "beyond noise *" if turned.starred and turned.by_scores else "within noise"
+        ends = "" if scores.low is None or scores.high is None else f" [{scores.low:+.2g}, {scores.high:+.2g}]"
+        yield f"scores: {scores.value:+.2g}{ends} on average, {moved}"
 
 
 def transitions_block(change: Change) -> Block | None:
@@ -231,6 +236,8 @@ def _change_to_dict(change: Change) -> dict[str, Any]:
         "flip_rate": _estimate(turned.flip_rate),
         "null_flip_rate": _estimate(turned.null_flip_rate),
         "vote_shift": _estimate(turned.vote_shift),
+        "score_shift": _estimate(turned.score_shift),
+        "by_scores": turned.by_scores,
         "vote_shift_p": turned.p,
         "vote_shift_p_holm": turned.p_holm,
         "transitions": {before: dict(row) for before, row in turned.transitions.items()},

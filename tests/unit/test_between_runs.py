@@ -219,6 +219,27 @@ def test_scores_that_do_not_move_are_no_test(ideas: Suite) -> None:
     assert {metric.p_holm for metric in compared(report, report).changes[0].metrics} == {None}
 
 
+def test_scores_that_all_move(ideas: Suite) -> None:
+    """A judge that only scores has no verdicts to turn; that it scores four higher is told all the same."""
+
+    def lifted(lift: float) -> Answer:
+        return lambda request, vote, instance: {"score": lift + instance.random() + vote.random()}
+
+    old, new, again = (
+        evaluate({"mine": judge_of(lifted(lift), version, score_range=(0.0, 10.0))}, ideas, votes=3)
+        for lift, version in ((2.0, "1"), (6.0, "2"), (2.0, "3"))
+    )
+    found = compared(old, new)
+    (change,) = found.changes
+    assert change.turned.by_scores
+    assert change.turned.starred
+    assert change.turned.score_shift.value == pytest.approx(4.0, abs=0.3)
+    assert "Votes or scores moved beyond noise: mine on made." in found.headline
+    assert "scores: +4" in shown(found)
+    (same,) = compared(old, again).changes
+    assert not same.turned.starred
+
+
 def test_a_renamed_judge_is_compared_under_its_new_name(pairs: Suite) -> None:
     old, new = (evaluate({name: right(0.9)}, pairs) for name in ("mine", "yours"))
     found = compared(old, new)
