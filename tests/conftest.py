@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
@@ -9,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import settings
 
 from pytest_novelty.calls import Call, CallPlanner, Case
 from pytest_novelty.judges.base import Judge, Traits, bind_judge
@@ -18,8 +18,11 @@ from pytest_novelty.model import ERROR, NOT_NOVEL, NOVEL, OK, TIE, Axes, Idea, I
 from pytest_novelty.outcomes import CaseResult, make_outcome
 from pytest_novelty.prompts import Prompt, resolve_prompt
 
-settings.register_profile("novelty", deadline=None)  # a slow machine is no fault
-settings.load_profile("novelty")
+with contextlib.suppress(ImportError):  # the main job runs in a checkout, too, without what tests need
+    from hypothesis import settings
+
+    settings.register_profile("novelty", deadline=None)  # a slow machine is no fault
+    settings.load_profile("novelty")
 
 
 def _instance(protocol: str = "pointwise", name: str = "i1", **changes: Any) -> Instance:
