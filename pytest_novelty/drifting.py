@@ -346,8 +346,8 @@ def drift_to_dict(drift: Drift) -> Mapping[str, Json]:
         "changes": [{"kind": kind, "sentence": sentence} for kind, sentence in drift.changes],
         "n": drift.n,
         "exact": drift.exact,
-        "flip_rate": _estimate(drift.flip_rate),
-        "vote_shift": _estimate(drift.vote_shift),
+        "flip_rate": drift.flip_rate.to_dict(),
+        "vote_shift": drift.vote_shift.to_dict(),
         "p": drift.p,
         "p_holm": drift.p_holm,
         "differing": [
@@ -360,15 +360,4 @@ def drift_to_dict(drift: Drift) -> Mapping[str, Json]:
         "unrecorded": list(drift.unrecorded),
         "reused": drift.reused,
         "votes": drift.votes,
-    }
-
-
-def _estimate(estimate: Estimate) -> dict[str, Json]:
-    return {
-        "value": estimate.value,
-        "low": estimate.low,
-        "high": estimate.high,
-        "n": estimate.n,
-        "method": estimate.method,
-        "note": estimate.note,
     }

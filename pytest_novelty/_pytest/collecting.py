@@ -7,6 +7,7 @@ import gc
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
+from importlib import import_module
 from typing import Final
 
 _THRESHOLD: Final = (50_000, 20, 20)
@@ -59,6 +60,5 @@ def load_report_modules() -> None:
 
     In the main thread, since imports in two threads can meet half-made modules.
     """
-
-    import pytest_novelty.reports.terminal
-    import pytest_novelty.results  # noqa: F401
+    for name in ("rich.console", "rich.table", "pytest_novelty.results", "pytest_novelty.reports.terminal"):
+        import_module(name)

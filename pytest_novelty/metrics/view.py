@@ -11,7 +11,19 @@ import numpy as np
 
 from pytest_novelty.judges.base import Traits
 from pytest_novelty.metrics.resampling import BoolArray, FloatArray, IntArray, Resampler
-from pytest_novelty.model import ABSTAINED, CORRECT, INCOMPLETE, INVALID, NOT_NOVEL, NOVEL, OK, TIE, Instance, Suite
+from pytest_novelty.model import (
+    ABSTAINED,
+    CORRECT,
+    INCOMPLETE,
+    INVALID,
+    NOT_NOVEL,
+    NOVEL,
+    OK,
+    TIE,
+    Instance,
+    Json,
+    Suite,
+)
 from pytest_novelty.outcomes import CaseResult
 from pytest_novelty.protocols import PROTOCOLS
 from pytest_novelty.protocols.base import result_of
@@ -48,6 +60,10 @@ class Estimate:
     @classmethod
     def undefined(cls, note: str, n: int = 0) -> Estimate:
         return cls(None, None, None, n, "", note)
+
+    def to_dict(self) -> dict[str, Json]:
+        """As every section of a report has it."""
+        return {name: getattr(self, name) for name in ("value", "low", "high", "n", "method", "note")}
 
 
 class View:

@@ -16,7 +16,6 @@ from pytest_novelty.instances import instance_digest
 from pytest_novelty.judges.base import Traits
 from pytest_novelty.looks import SampleRange
 from pytest_novelty.masking import make_mask, mask_all
-from pytest_novelty.metrics.view import Estimate
 from pytest_novelty.model import Suite
 from pytest_novelty.outcomes import Trace
 
@@ -106,7 +105,7 @@ def report_to_dict(report: Report) -> dict[str, Any]:
                 "stratum": row.stratum,
                 "reference": None if row.reference is None else asdict(row.reference),
                 "metric": row.metric,
-                **_estimate(row.estimate),
+                **row.estimate.to_dict(),
             }
             for row in report.metrics
         ],
@@ -187,17 +186,6 @@ def _instances(suite: Suite) -> Iterator[dict[str, Any]]:
         }
 
 
-def _estimate(estimate: Estimate) -> dict[str, Any]:
-    return {
-        "value": estimate.value,
-        "low": estimate.low,
-        "high": estimate.high,
-        "n": estimate.n,
-        "method": estimate.method,
-        "note": estimate.note,
-    }
-
-
 def _variant(item: VariantResult) -> dict[str, Any]:
     return {
         "judge": item.judge,
@@ -222,7 +210,7 @@ def _variant(item: VariantResult) -> dict[str, Any]:
 def _change(change: Change) -> dict[str, Any]:
     return {
         "metric": change.metric,
-        **_estimate(change.estimate),
+        **change.estimate.to_dict(),
         "p": change.p,
         "p_holm": change.p_holm,
         "starred": change.starred,
@@ -238,7 +226,7 @@ def _claim(item: Claim) -> dict[str, Any]:
         "variants": [
             {
                 "variant": held.variant,
-                **_estimate(held.estimate),
+                **held.estimate.to_dict(),
                 "p": held.p,
                 "p_holm": held.p_holm,
                 "starred": held.starred,
@@ -260,12 +248,12 @@ def _comparison(item: Comparison) -> dict[str, Any]:
         "suite": item.suite,
         "variant": item.variant,
         "n": item.n,
-        "accuracy_difference": _estimate(item.accuracy_difference),
+        "accuracy_difference": item.accuracy_difference.to_dict(),
         "p": item.p,
         "p_holm": item.p_holm,
-        "flip_rate": _estimate(item.flip_rate),
-        "vote_shift": _estimate(item.vote_shift),
-        "rank_flip": _estimate(item.rank_flip),
+        "flip_rate": item.flip_rate.to_dict(),
+        "vote_shift": item.vote_shift.to_dict(),
+        "rank_flip": item.rank_flip.to_dict(),
         "moved": {"p": item.shift_p, "p_holm": item.shift_p_holm, "by_scores": item.by_scores},
         "detectable_vote_shift": item.seen,
         "own_noise_flip_rate": item.noise,

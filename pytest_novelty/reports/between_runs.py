@@ -225,7 +225,7 @@ def _change_to_dict(change: Change) -> dict[str, Any]:
                 "metric": metric.metric,
                 "then": metric.old.value,
                 "now": metric.new.value,
-                "difference": _estimate(metric.difference),
+                "difference": metric.difference.to_dict(),
                 "p": metric.p,
                 "p_holm": metric.p_holm,
                 "starred": metric.starred,
@@ -233,10 +233,10 @@ def _change_to_dict(change: Change) -> dict[str, Any]:
             }
             for metric in change.metrics
         ],
-        "flip_rate": _estimate(turned.flip_rate),
-        "null_flip_rate": _estimate(turned.null_flip_rate),
-        "vote_shift": _estimate(turned.vote_shift),
-        "score_shift": _estimate(turned.score_shift),
+        "flip_rate": turned.flip_rate.to_dict(),
+        "null_flip_rate": turned.null_flip_rate.to_dict(),
+        "vote_shift": turned.vote_shift.to_dict(),
+        "score_shift": turned.score_shift.to_dict(),
         "by_scores": turned.by_scores,
         "vote_shift_p": turned.p,
         "vote_shift_p_holm": turned.p_holm,
