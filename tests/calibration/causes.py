@@ -13,7 +13,7 @@ import argparse
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -201,29 +201,21 @@ def tally(runs: int, once: Callable[[int], dict[str, VariantResult]]) -> Tally:
     return Tally(runs, causes, false)
 
 
-def all_tallies(runs: int, n: int, only: str = "") -> Iterator[tuple[str, str, Tally]]:
-    """(judge, its cause, what was found) of every planted judge."""
+def planted_judges(n: int) -> list[tuple[str, str, Callable[[int], dict[str, VariantResult]]]]:
+    """(judge, its cause, what is found in the run of a seed) of every planted judge."""
     resampler = Resampler(n, 200)
-    for item in PLANTED:
-        if only in item.name:
-            yield item.name, item.cause, tally(runs, lambda seed, item=item: attribute_once(item, n, seed, resampler))  # type: ignore[misc]
-    for drift, cause in ((0.5, VARIANT), (0.0, NOTHING)):
-        name = f"scores with a drift of {drift:g}"
-        if not only or only in name:
-            yield (
-                name,
-                cause,
-                tally(
-                    runs,
-                    lambda seed, drift=drift: attribute_scores_once(drift, n, seed, resampler),  # type: ignore[misc]
-                ),
-            )
-
-
-def planted_names() -> list[tuple[str, str]]:
-    """(judge, its cause) of every planted judge, in the order of ``all_tallies``."""
-    scores = [("scores with a drift of 0.5", VARIANT), ("scores with a drift of 0", NOTHING)]
-    return [*((item.name, item.cause) for item in PLANTED), *scores]
+    labels = [
+        (item.name, item.cause, lambda seed, item=item: attribute_once(item, n, seed, resampler)) for item in PLANTED
+    ]
+    scores = [
+        (
+            f"scores with a drift of {drift:g}",
+            cause,
+            lambda seed, drift=drift: attribute_scores_once(drift, n, seed, resampler),
+        )
+        for drift, cause in ((0.5, VARIANT), (0.0, NOTHING))
+    ]
+    return [*labels, *scores]  # type: ignore[list-item]
 
 
 def others(found: Tally, cause: str) -> str:
@@ -241,7 +233,10 @@ def main() -> int:
     options = parser.parse_args()
     start = time.perf_counter()
     print(f"{'judge':42} {'cause':>18} {'found':>7} {'idle moved':>11}  others")
-    for name, cause, found in all_tallies(options.runs, options.instances, options.only):
+    for name, cause, once in planted_judges(options.instances):
+        if options.only not in name:
+            continue
+        found = tally(options.runs, once)
         print(
             f"{name:42} {cause:>18} {found.rate(cause):7.1%} {found.false / found.runs:11.1%}  {others(found, cause)}",
             flush=True,

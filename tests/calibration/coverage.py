@@ -78,7 +78,7 @@ def enumerate_paired() -> Iterator[tuple[str, int, float, Result]]:
 def simulate(cell: Cell, runs: int, seed: int | list[int], resampler: Resampler) -> Result:
     first = [seed] if isinstance(seed, int) else seed
     rng = np.random.default_rng([*first, cell.n, *cell.name.encode(), int(cell.truth * 1e6)])
-    pairs = cell.run(rng, min(runs, cell.most), resampler)
+    pairs = cell.run(rng, runs, resampler)
     result = tally([(interval, 1.0) for interval, _ in pairs], cell.truth)
     cores: list[tuple[Interval | None, float]] = [(core, 1.0) for _, core in pairs if core is not None]
     plain = tally(cores, cell.truth).coverage if cores else math.nan

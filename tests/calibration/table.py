@@ -1,6 +1,6 @@
 """Make the published table: coverage and both gate errors over the whole grid, tests at their level, looks, and causes.
 
-    nice python tests/calibration/table.py [--runs 10000] [--resamples 2000] [--seed 0] [--out tests/calibration/TABLE.md]
+    nice python tests/calibration/table.py [--runs 10000] [--resamples 2000] [--seed 0] [--workers 2] [--out TABLE.md]
     nice python tests/calibration/table.py --keep [--only "score shift"] --runs 2000
 
 Takes hours at 10,000 runs a cell. The cells are those of `cells.py`, the causes those of `causes.py`. Shares, paired differences of
@@ -16,6 +16,8 @@ import platform
 import sys
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from dataclasses import dataclass
 from datetime import date
 from functools import cache
 from pathlib import Path
@@ -35,7 +37,7 @@ from drawn import view_of_scores, view_of_votes
 from pytest_novelty.looks import LOOKS, level_of
 from pytest_novelty.metrics.causes import find_causes
 from pytest_novelty.metrics.claims import differences
-from pytest_novelty.metrics.differences import changes
+from pytest_novelty.metrics.differences import difference
 from pytest_novelty.metrics.intervals import clopper_pearson
 from pytest_novelty.metrics.pairing import Pair
 from pytest_novelty.metrics.resampling import Interval, Resampler
@@ -63,38 +65,34 @@ def enumerate_largest() -> Iterator[tuple[str, int, float, Result]]:
 # --- tests at their level, and looks ------------------------------------------------------------------------
 
 
-def test_cells() -> Iterator[tuple[str, int, int, Callable[[Rng], float | None]]]:
-    """(test, n, runs at most, p of one data set) where nothing differs; by the functions that a user's run calls."""
+def test_cells() -> Iterator[tuple[str, int, Callable[[Rng], float | None]]]:
+    """(test, n, p of one data set) where nothing differs; by the functions that a user's run calls."""
     for n in SIZES:
         for kind, size in (("same", 0.5), ("same", 0.8), ("same", 0.95), ("beta", 0.5), ("few", 0.2)):
             yield (
                 f"exchange test, {kind} {size:g}",
                 n,
-                10_000,
                 lambda rng, a=(n, kind, size): find_causes(twice(rng, *a)).moved,
             )  # type: ignore[misc]
             yield (
                 f"swap test of accuracy, {kind} {size:g}",
                 n,
-                10_000,
                 lambda rng, a=(n, kind, size): accuracy_p(twice(rng, *a)),
             )  # type: ignore[misc]
             if n < 308:
                 yield (
                     f"claim, pairs won, {kind} {size:g}",
                     n,
-                    2_000,
                     lambda rng, a=(n, kind, size): pairs_won_p(rng, *a),
                 )  # type: ignore[misc]
         for share in (0.02, 0.2):
             yield (
                 f"votes lost, {share:g} of them",
                 n,
-                2_000,
                 lambda rng, a=(n, share): find_causes(silent(rng, *a)).silenced,
             )  # type: ignore[misc]
-        yield "scores moved", n, 500, lambda rng, n=n: find_causes(scored(rng, n)).moved  # type: ignore[misc]
-    yield "claim, novel share", 40, 500, lambda rng: novel_share_p(rng, 40)
+        yield "scores moved", n, lambda rng, n=n: find_causes(scored(rng, n)).moved  # type: ignore[misc]
+    yield "claim, novel share", 40, lambda rng: novel_share_p(rng, 40)
 
 
 @cache
@@ -110,7 +108,7 @@ def twice(rng: Rng, n: int, kind: str, size: float) -> Pair:
 
 
 def accuracy_p(pair: Pair) -> float | None:
-    return next(change.p for change in changes(pair) if change.metric == "strict_accuracy")
+    return difference("strict_accuracy", pair, {}, {})[1]
 
 
 def pairs_won_p(rng: Rng, n: int, kind: str, size: float) -> float | None:
@@ -248,50 +246,62 @@ def exact_rows() -> Iterator[tuple[str, int, float, Result, float]]:
             yield name, n, truth, result, limit
 
 
-def simulated_rows(
-    cells: Iterator[Cell], runs: int, resamples: int, seed: int, say: Callable[[str], None], kept: Kept
-) -> list[str]:
-    resamplers: dict[int, Resampler] = {}
-    found = []
-    for cell in cells:
-        if (line := kept.find(cell.name, cell.n, f"{cell.truth:.4g}")) is not None:
-            found.append(line)
-            continue
-        resampler = resamplers.setdefault(cell.units, Resampler(cell.units, resamples, seed))
-        total = min(runs, cell.most)
-        batch = min(1000, total)
-        batches = [coverage.simulate(cell, batch, [seed, k], resampler) for k in range(max(1, total // 1000))]
-        result = Result(*(float(np.mean([getattr(b, f) for b in batches])) for f in Result.__dataclass_fields__))
-        found.append(row(cell.name, cell.n, cell.truth, result, cell.error_limit, batch * len(batches)))
-        say(found[-1])
-    return found
+@dataclass(frozen=True)
+class Line:
+    """A line still to be made; it is made by a process of its own, which takes nothing but this."""
+
+    kind: str  # what is drawn: instances, clusters, tests, causes
+    head: tuple[object, ...]
+    number: int  # among those of its kind
 
 
-def tested_rows(runs: int, seed: int, say: Callable[[str], None], kept: Kept) -> list[str]:
-    found = []
-    for name, n, most, once in test_cells():
-        if (line := kept.find(name, n)) is not None:
-            found.append(line)
-            continue
+@cache
+def cells_of(kind: str) -> list[Cell]:
+    return list(grid.all_cells(SIZES) if kind == INSTANCES else grid.cluster_cells())
+
+
+INSTANCES, CLUSTERS, TESTS, CAUSES = "instances", "clusters", "tests", "causes"
+
+
+def lines_of(kind: str) -> list[Line]:
+    if kind == CAUSES:
+        heads: list[tuple[object, ...]] = [(name, cause) for name, cause, _ in causes.planted_judges(120)]
+    elif kind == TESTS:
+        heads = [(name, n) for name, n, _ in test_cells()]
+    else:
+        heads = [(cell.name, cell.n, f"{cell.truth:.4g}") for cell in cells_of(kind)]
+    return [Line(kind, head, number) for number, head in enumerate(heads)]
+
+
+def make(line: Line, runs: int, resamples: int, seed: int) -> str:
+    """One line of the table. What it says follows from the seed and the cell alone, whoever makes it and when."""
+    if line.kind == TESTS:
+        name, n, draw = list(test_cells())[line.number]
         rng = np.random.default_rng([seed, n, *name.encode()])
-        total = min(runs, most)
-        values = [once(rng) for _ in range(total)]
-        rate = sum(p is not None and p <= 0.05 for p in values) / total
-        found.append(f"| {name} | {n} | {rate:.2%} | {total} | {mark(rate, total)} |")
-        say(found[-1])
-    return found
+        values = [draw(rng) for _ in range(runs)]
+        rate = sum(p is not None and p <= 0.05 for p in values) / runs
+        return f"| {name} | {n} | {rate:.2%} | {runs} | {mark(rate, runs)} |"
+    if line.kind == CAUSES:
+        name, cause, once = causes.planted_judges(120)[line.number]
+        tally = causes.tally(runs, once)
+        rate = tally.false / tally.runs
+        return f"| {name} | {cause} | {tally.rate(cause):.1%} | {rate:.1%} | {causes.others(tally, cause)} | {runs} | {mark(rate, runs)} |"
+    cell = cells_of(line.kind)[line.number]
+    batch = min(1000, runs)
+    resampler = Resampler(cell.units, resamples, seed)
+    batches = [coverage.simulate(cell, batch, [seed, k], resampler) for k in range(max(1, runs // 1000))]
+    result = Result(*(float(np.mean([getattr(b, f) for b in batches])) for f in Result.__dataclass_fields__))
+    return row(cell.name, cell.n, cell.truth, result, cell.error_limit, batch * len(batches))
 
 
-def cause_rows(runs: int, kept: Kept) -> list[str]:
-    found = []
-    for name, cause in causes.planted_names():
-        line = kept.find(name, cause)
-        if line is None:
-            ((_, _, tally),) = causes.all_tallies(runs, 120, name)
-            rate = tally.false / tally.runs
-            line = f"| {name} | {cause} | {tally.rate(cause):.1%} | {rate:.1%} | {causes.others(tally, cause)} | {runs} | {mark(rate, runs)} |"
-        found.append(line)
-    return found
+def made_by(asked: list[tuple[Line, int, int, int]], workers: int) -> Iterator[tuple[Line, str]]:
+    """Each line with its text, as they are done."""
+    if workers == 1:
+        yield from ((one[0], make(*one)) for one in asked)
+        return
+    with ProcessPoolExecutor(workers) as pool:
+        waiting = {pool.submit(make, *one): one[0] for one in asked}
+        yield from ((waiting[done], done.result()) for done in as_completed(waiting))
 
 
 def main() -> int:
@@ -299,6 +309,7 @@ def main() -> int:
     parser.add_argument("--runs", type=int, default=10_000)
     parser.add_argument("--resamples", type=int, default=2_000)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--workers", type=int, default=1, help="processes; they change no figure")
     parser.add_argument("--cause-runs", type=int, default=1_000)
     parser.add_argument("--out", type=Path, default=Path(__file__).with_name("TABLE.md"))
     parser.add_argument("--keep", action="store_true", help="simulate only what the table at --out does not have")
@@ -314,13 +325,23 @@ def main() -> int:
 
     exact = [row(name, n, truth, result, limit, None) for name, n, truth, result, limit in exact_rows()]
     say(f"{len(exact)} cells enumerated")
-    how = (given.runs, given.resamples, given.seed, say, kept)
+    lines = [line for kind in (INSTANCES, CLUSTERS, TESTS, CAUSES) for line in lines_of(kind)]
+    made: dict[Line, str] = {line: text for line in lines if (text := kept.find(*line.head)) is not None}
+    asked = [
+        (line, given.cause_runs if line.kind == CAUSES else given.runs, given.resamples, given.seed)
+        for line in lines
+        if line not in made
+    ]
+    for line, text in made_by(asked, given.workers):
+        made[line] = text
+        say(text)
+    of = {kind: [made[line] for line in lines if line.kind == kind] for kind in (INSTANCES, CLUSTERS, TESTS, CAUSES)}
     sections = [
         ("Enumerated", _COLUMNS, exact),
-        ("Simulated", _COLUMNS, simulated_rows(grid.all_cells(SIZES), *how)),
-        ("Clusters (beyond what is promised)", _COLUMNS, simulated_rows(grid.cluster_cells(), *how)),
-        ("Tests where nothing differs (at most 5 %)", "test|n|p <= .05|runs|", tested_rows(given.runs, given.seed, say, kept)),
-    ]  # fmt: skip
+        ("Simulated", _COLUMNS, of[INSTANCES]),
+        ("Clusters (beyond what is promised)", _COLUMNS, of[CLUSTERS]),
+        ("Tests where nothing differs (at most 5 %)", "test|n|p <= .05|runs|", of[TESTS]),
+    ]
     looks = [
         f"| {name} | {p:g} | {failed:.2%} | {passed:.2%} | {_LOOK_RUNS} | {mark(failed + passed, _LOOK_RUNS)} |"
         for name, p, failed, passed in look_rows(_LOOK_RUNS, given.seed)
@@ -329,7 +350,7 @@ def main() -> int:
         ("Five planned looks at a share on its threshold", "instances|truth|fails falsely|passes falsely|runs|", looks)
     )
     sections.append(
-        ("Planted judges: causes found in runs of 120 instances", "judge|cause|found|an idle variant blamed|else|runs|", cause_rows(given.cause_runs, kept))
+        ("Planted judges: causes found in runs of 120 instances", "judge|cause|found|an idle variant blamed|else|runs|", of[CAUSES])
     )  # fmt: skip
     head = _HEAD.format(
         date=date.today().isoformat(),  # noqa: DTZ011 - the day where it was made

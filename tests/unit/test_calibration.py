@@ -66,7 +66,7 @@ CLUSTERS = [
     for cell in CELLS.cluster_cells()
     if cell.clusters in (5, 8, 20) and "icc 0.3" in cell.name and cell.n // cell.clusters > 4
 ]
-DEAR = [*CELLS.rank_cells(40, 60), *CELLS.claim_cells(40, 60)]
+DEAR = [*CELLS.rank_cells(40), *CELLS.claim_cells(40)]
 """Cells of which a data set takes tens of milliseconds."""
 
 
@@ -138,9 +138,9 @@ def test_shares_by_enumeration() -> None:
 @pytest.mark.parametrize("cell", [cell for cell in TABLE.test_cells() if cell[1] == 40], ids=lambda cell: cell[0])
 def test_a_test_where_nothing_differs(cell: Any) -> None:
     """At most 5 % of data sets have p <= .05."""
-    name, _, most, once = cell
+    name, _, once = cell
     rng = np.random.default_rng([1, *name.encode()])
-    runs = 300 if most > 500 else 40
+    runs = 300
     found = [once(rng) for _ in range(runs)]
     assert any(p is not None for p in found)
     assert sum(p is not None and p <= 0.05 for p in found) / runs <= 0.05 + slack(0.05, runs)
@@ -156,19 +156,29 @@ def test_tests_and_gates_are_marked(rate: float, runs: int, marked: str) -> None
 
 def test_a_marked_line_is_an_exit_status(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     out = tmp_path / "TABLE.md"
-    monkeypatch.setattr(sys, "argv", ["table.py", "--runs", "100", "--out", str(out)])
-    monkeypatch.setattr(TABLE.grid, "all_cells", lambda sizes: iter([]))
-    monkeypatch.setattr(TABLE.grid, "cluster_cells", lambda: iter([]))
+    monkeypatch.setattr(sys, "argv", ["table.py", "--runs", "50", "--out", str(out)])
+    every_line = TABLE.lines_of
+    monkeypatch.setattr(TABLE, "lines_of", lambda kind: every_line(kind) if kind == TABLE.TESTS else [])
     monkeypatch.setattr(TABLE, "exact_rows", lambda: iter([]))
-    monkeypatch.setattr(TABLE, "cause_rows", lambda runs, kept: [])
-    monkeypatch.setattr(TABLE, "test_cells", lambda: iter([("made", 40, 50, lambda rng: 0.01)]))
+    monkeypatch.setattr(TABLE, "test_cells", lambda: iter([("made", 40, lambda rng: 0.01)]))
     monkeypatch.setattr(TABLE, "look_rows", lambda runs, seed: iter([("60..300", 0.1, 0.01, 0.01)]))
     assert TABLE.main() == 1
     assert "| made | 40 | 100.00% | 50 | ! |" in out.read_text()
-    monkeypatch.setattr(TABLE, "test_cells", lambda: iter([("fine", 40, 50, lambda rng: 0.5)]))
+    monkeypatch.setattr(TABLE, "test_cells", lambda: iter([("fine", 40, lambda rng: 0.5)]))
     assert TABLE.main() == 0
     monkeypatch.setattr(TABLE, "look_rows", lambda runs, seed: iter([("60..300", 0.1, 0.1, 0.1)]))
     assert TABLE.main() == 1
+
+
+def test_a_line_is_the_same_whoever_makes_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The one process or several: each line draws by the seed and its own name."""
+    cells = [cell for cell in CELLS.all_cells((40,)) if cell.name == "soft accuracy, same"][:2]
+    monkeypatch.setattr(TABLE, "cells_of", lambda kind: cells)
+    first, second = TABLE.lines_of(TABLE.INSTANCES)
+    alone = TABLE.make(second, 20, 50, 0)
+    assert TABLE.make(first, 20, 50, 0) != alone
+    assert TABLE.make(second, 20, 50, 0) == alone
+    assert TABLE.make(second, 20, 50, 1) != alone
 
 
 def test_lines_of_an_earlier_table_are_kept() -> None:
