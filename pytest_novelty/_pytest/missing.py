@@ -44,6 +44,7 @@ def what_is_unrecorded(missed: Sequence[Missed]) -> Iterator[str]:
     yield (
         f"{not_judged(len(missed))}: offline, and {'its' if len(missed) == 1 else 'their'} verdicts are not recorded; recording "
         f"all of them takes {plural(calls, 'call')} {cost}"
+        + ("; -rs tells what changed of each" if any(each[0] for each in missed) else "")
     )
 
 
