@@ -418,3 +418,12 @@ def test_usage(arguments: list[str], said: str, capsys: pytest.CaptureFixture[st
         main(arguments)
     assert raised.value.code == 2
     assert said in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("command", [["validate"], ["prompts", "diff", "P1"], ["store", "info"]])
+def test_a_name_that_no_file_can_have(command: list[str], run: Said) -> None:
+    if command == ["store", "info"]:
+        command = ["store", "info", "--store"]
+    status, _, said = run(*command, "x" * 300)
+    assert status == 4
+    assert "xxx...: File name too long" in said
