@@ -44,11 +44,13 @@ def test_unknown_suite(ready: Lab, dist: str) -> None:
 def test_names_that_no_file_can_have(ready: Lab, option: str) -> None:
     """The system's words about a path that somebody named, not a traceback."""
     (ready.path / "long.yaml").write_text(f"format: novelty-suite/1\nname: long\nextends: {'x' * 300}\n")
-    ran = ready.judge("judge", *([] if option == "--novelty-suite" else ["landmarks-pairwise"]),
-                      f"{option}={'long.yaml' if option == '--novelty-suite' else 'x' * 300 + '.json'}")  # fmt: skip
+    if option == "--novelty-suite":
+        ran = ready.judge("judge", "long.yaml")
+    else:
+        ran = ready.judge("judge", "landmarks-pairwise", f"{option}={'x' * 300}.json")
     assert (ran.ret, ran.calls) == (4, [])
     ran.assert_clean()
-    assert "xxx...: File name too long" in ran.said or "no report is there" in ran.said
+    assert "File name too long" in ran.said
 
 
 @pytest.mark.parametrize(
