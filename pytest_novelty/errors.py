@@ -26,7 +26,6 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-
 _LONGEST_NAME = 100
 
 

@@ -43,9 +43,8 @@ def score_shift(pair: Pair) -> Computed:
     if why := _no_scores(pair):
         return Estimate.undefined(why)
     span = score_span(pair)
-    shift = signed_mean(
-        pair.one, pair.one.mean_scores - pair.other.mean_scores, _left_out(pair), minimum=-span, maximum=span
-    )
+    difference = pair.one.mean_scores - pair.other.mean_scores
+    shift = signed_mean(pair.one, difference, _left_out(pair), minimum=-span, maximum=span, by_seen=True)
     return then(shift, lambda found: _open_for(found, _lost_share(pair), -span, span))
 
 
