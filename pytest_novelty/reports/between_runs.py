@@ -192,11 +192,9 @@ def cost_block(found: RunComparison) -> Block:
 
 
 def _cost(calls: Mapping[str, Any]) -> str:
-    made = calls["made"]
+    """Without a price per call: over all judges it would move with their shares, though no price did."""
     reused = f" ({calls['reused']:,} more were reused)" if calls["reused"] else ""
-    priced = made - calls["unpriced"]
-    each = f", {show_usd(calls['known_usd'] / priced)} each" if priced > 0 and calls["known_usd"] else ""
-    return f"{show_usd(calls['cost_usd'])} for {plural(made, 'call')}{each}{reused}"
+    return f"{show_usd(calls['cost_usd'])} for {plural(calls['made'], 'call')}{reused}"
 
 
 def comparison_to_dict(found: RunComparison) -> dict[str, Any]:

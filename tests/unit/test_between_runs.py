@@ -309,7 +309,7 @@ def test_variants_by_judge(pairs: Suite) -> None:
 def test_cost_then_and_now(pairs: Suite) -> None:
     old = evaluate({"mine": right(0.9)}, pairs, votes=1)
     dear = judge_of(lambda request, vote, _: {"winner": "A", "cost_usd": 0.5}, "2")
-    assert "Cost: $30.00 for 120 calls, $0.25 each then, $60.00 for 120 calls, $0.50 each now." in shown(
+    assert "Cost: $30.00 for 120 calls then, $60.00 for 120 calls now." in shown(
         compared(old, evaluate({"mine": dear}, pairs, votes=1))
     )
     unknown = judge_of(lambda request, vote, _: {"winner": "A", "cost_usd": None}, "2")

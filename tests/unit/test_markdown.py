@@ -100,7 +100,7 @@ def test_what_changed_is_in_sight_and_what_did_not_is_folded(suite: Suite) -> No
         assert "| strict_accuracy | 100 % | 0 % | -100 \\[-100, " in seen
         assert "still on made" not in seen
         assert "**still on made: 40 instances in both" in text
-        assert "Cost: \\$80.00 for 160 calls, \\$0.50 each then" in seen
+        assert "Cost: \\$80.00 for 160 calls then" in seen
 
 
 def test_comparisons_with_recorded_verdicts(report: Report, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
