@@ -143,11 +143,9 @@ def _changed(found: RunComparison) -> Iterator[str]:
     if found.notes:
         yield "".join(f"- {escape(clean(note, 300))}\n" for note in found.notes)
     for change in found.changes:
-        block = metrics_block(change)
-        starred = {metric.metric for metric in change.metrics if metric.starred}
-        rows = tuple(row for row in block.rows if row[0] in starred)
-        if rows or change.turned.starred:
-            yield _section(Block(block.title, block.headings if rows else (), rows, block.notes))
+        block = metrics_block(change, starred=True)
+        if block.rows or change.turned.starred:
+            yield _section(Block(block.title, block.headings if block.rows else (), block.rows, block.notes))
             if change.turned.starred and (turned := transitions_block(change)):
                 yield _folded(turned.title, [Block("", turned.headings, turned.rows)])
     yield f"{escape(cost_block(found).title)}\n"
