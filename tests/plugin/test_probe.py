@@ -140,7 +140,7 @@ def test_variants_are_not_probed(lab: Lab) -> None:
 def test_a_probe_has_a_price_beforehand_and_keeps_a_budget(lab: Lab) -> None:
     lab.judge()
     dry = lab.judge("judge", "small", "--novelty-probe=10", "--novelty-dry-run")
-    assert "30 calls, 0 stored, 30 to make" in dry.plain
+    assert "30 calls, all asked past the store" in dry.plain
     assert "$0.03" in dry.plain
     within = lab.judge("judge", "small", "--novelty-probe=10", "--novelty-budget=0.0151")
     assert 0 < len(within.calls) <= 15

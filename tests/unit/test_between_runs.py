@@ -21,6 +21,7 @@ from pytest_novelty.metrics.catalogue import CATALOGUE
 from pytest_novelty.model import NOT_NOVEL, NOVEL, Axes, Suite, Variant
 from pytest_novelty.reports.between_runs import comparison_blocks, comparison_to_dict
 from pytest_novelty.reports.blocks import render_blocks
+from pytest_novelty.reports.markdown import comparison_to_markdown
 from pytest_novelty.results import Report
 
 PARTS = ("value", "low", "high", "n", "method", "sd")
@@ -309,11 +310,61 @@ def test_variants_by_judge(pairs: Suite) -> None:
 def test_cost_then_and_now(pairs: Suite) -> None:
     old = evaluate({"mine": right(0.9)}, pairs, votes=1)
     dear = judge_of(lambda request, vote, _: {"winner": "A", "cost_usd": 0.5}, "2")
-    assert "Cost: $30.00 for 120 calls, $0.25 each then, $60.00 for 120 calls, $0.50 each now." in shown(
+    assert "Cost: $30.00 for 120 calls then, $60.00 for 120 calls now." in shown(
         compared(old, evaluate({"mine": dear}, pairs, votes=1))
     )
     unknown = judge_of(lambda request, vote, _: {"winner": "A", "cost_usd": None}, "2")
     assert "an unknown amount for 120 calls now" in shown(compared(old, evaluate({"mine": unknown}, pairs, votes=1)))
+
+
+def test_cost_is_not_averaged_over_a_free_judge_and_a_paid_one(pairs: Suite) -> None:
+    free = right(0.9, "free")
+    judges = {"paid": right(0.9), "free": judge_of(lambda r, vote, _: {"winner": "A", "cost_usd": 0.0}, "2"), "b": free}
+    old, new = (
+        evaluate(judges, pairs, votes=1),
+        evaluate({name: judges[name] for name in ("paid", "b")}, pairs, votes=1),
+    )
+    text = shown(compared(old, new))
+    assert "Cost: $60.00 for 360 calls then, $60.00 for 240 calls now." in text
+    assert "paid: $30.00 then, $30.00 now" in text
+    assert " each" not in text.partition("Cost: ")[2]
+
+
+def test_why_a_change_has_no_interval_is_said(ideas: Suite, make_suite: MakeSuite, make_instance: Any) -> None:
+    old, new = (evaluate({"mine": judge_of(scored, version, threshold=5.0)}, ideas, votes=3) for version in "12")
+    lines = [line.strip() for line in shown(compared(old, new)).splitlines()]
+    assert "reliability, score_levels: no change is given: no mean over instances, so no paired difference" in lines
+    assert "auroc: the change has no interval: only the test is made" in lines
+    found = compared(old, new)
+    text = comparison_to_markdown(found)
+    assert (
+        "- reliability, score_levels: no change" not in text.partition("<details>")[0]
+    )  # nor is any of them in the table
+    assert "- reliability, score_levels: no change" in text
+
+    first, second = make_instance("pairwise").ideas
+    told = {letter: f"a text on {letter}" for letter in "abc"}
+    made = [
+        make_instance(
+            "pairwise",
+            f"t{k}{one}{two}",
+            strata={"triad": f"t{k}"},
+            ideas=(
+                replace(first, title=one, text=f"{told[one]} {k}"),
+                replace(second, title=two, text=f"{told[two]} {k}"),
+            ),
+        )
+        for k in range(6)
+        for one, two in ("ab", "bc", "ca")
+    ]
+    in_triads = make_suite("pairwise", *made)
+    ranks = judge_of(lambda r, *_: {"winner": "A" if r.ideas[0].title < r.ideas[1].title else "B"})
+    circles = judge_of(
+        lambda r, *_: {"winner": "A" if r.ideas[0].title + r.ideas[1].title in ("ab", "bc", "ca") else "B"}, "2"
+    )
+    found = compared(*(evaluate({"mine": judge}, in_triads, votes=1) for judge in (ranks, circles)))
+    lines = [line.strip() for line in shown(found).splitlines()]
+    assert "cyclic_triads: no change is given: no mean over instances, so no paired difference" in lines
 
 
 def test_scores_have_no_difference_where_none_can_be_paired(ideas: Suite) -> None:
