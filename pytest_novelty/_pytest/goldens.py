@@ -8,13 +8,13 @@ import stat
 import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 
 from pytest_novelty._pytest.ids import slug
+from pytest_novelty._pytest.probes import compare_with_store
 from pytest_novelty.errors import GoldenError, NoveltyError, SettingsError
 from pytest_novelty.golden import Golden, make_golden, merge, read_text, write_text
 from pytest_novelty.judges.registry import SHIPPED
@@ -108,6 +108,8 @@ class Goldens:
         if old is None and not self.updates and not generation:
             other = self._stand_in(report.plan, planned, judge)
             return [] if other is None else [not_recorded(judge.name, planned.suite.name, *other)]
+        if old is None and generation:
+            return list(compare_with_store(report, planned, judge, generation))
         new = make_golden(report.plan, planned, judge, report.outcomes)
         if not new.entries:
             return [] if old is None else [nothing_found(judge.name, planned.suite.name, f"{FOLDER}/{path.name}")]
@@ -116,7 +118,7 @@ class Goldens:
         elif self.updates:
             self.written.append(f"golden verdicts not written: the run was interrupted ({FOLDER}/{path.name})")
         if old is None:
-            return list(_probed(report, planned, judge, new, generation)) if generation else []
+            return []
         usages = [r.usage for r in report.outcomes if (r.judge, r.suite) == (judge.name, planned.suite.name)]
         reused = sum(usage.reused for usage in usages)
         asked = sum(usage.made for usage in usages)
@@ -205,28 +207,6 @@ class Goldens:
         if self._machinery is None:
             self._machinery = _make_machinery()
         return self._machinery
-
-
-def _probed(report: Report, planned: SuitePlan, judge: Judge, new: Golden, generation: str) -> Iterator[Drift]:
-    """The comparison of a probe with what the store had; what it asked for the first time is noted."""
-    from pytest_novelty.cassette import open_store
-    from pytest_novelty.drifting import compare
-    from pytest_novelty.probing import stored_verdicts
-
-    store = open_store(report.plan.settings.store, offline=False)
-    try:
-        stored = stored_verdicts(report.plan, planned, judge, store, generation)
-    finally:
-        store.close()
-    if stored.new:
-        report.notes.append(
-            f"{stored.new} of {len(new.entries)} instances of {planned.suite.name} had no stored verdicts of {judge.name}: "
-            "this probe's are the first, with which the next is compared"
-        )
-    if stored.golden.entries:
-        known = {name: entry for name, entry in new.entries.items() if name in stored.golden.entries}
-        dates = " to ".join(dict.fromkeys((stored.first[:10], stored.last[:10])))
-        yield compare(report.plan, planned, judge, stored.golden, replace(new, entries=known), f"the store ({dates})")
 
 
 def _pairs(plan: Plan) -> Iterator[tuple[SuitePlan, Judge]]:
