@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 import pytest
 
 from pytest_novelty._pytest.ids import slug
-from pytest_novelty._pytest.probes import compare_with_store
+from pytest_novelty._pytest.probes import compare_with_store, note_left_out
 from pytest_novelty.errors import GoldenError, NoveltyError, SettingsError
 from pytest_novelty.golden import Golden, make_golden, merge, read_text, write_text
 from pytest_novelty.judges.registry import SHIPPED
@@ -83,9 +83,9 @@ class Goldens:
             for planned, judge in _pairs(plan)
         )
 
-    def conclude(self, report: Report, generation: str, *, write: bool) -> bool:
+    def conclude(self, report: Report, generation: str, *, write: bool, unpaid: int = 0) -> bool:
         """Compare with what is recorded (for a probe's ``generation``, if no file is, with the store) and, if that is asked for
-        and ``write``, record. False if a file could not be used.
+        and ``write``, record. ``unpaid``: cases that were skipped for the budget. False if a file could not be used.
         """
         from pytest_novelty.drifting import compare_all  # numpy: workers never need it
 
@@ -97,6 +97,8 @@ class Goldens:
             except NoveltyError as error:
                 self.written.append(f"ERROR: {error}")
                 complete = False
+        if generation:
+            note_left_out(report, list(_pairs(report.plan)), unpaid)
         report.drifts += compare_all(found, accept=self.updates and write)
         return complete
 

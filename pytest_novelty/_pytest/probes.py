@@ -41,6 +41,18 @@ def judged_of(report: Report, planned: SuitePlan, judge: Judge) -> set[str]:
     }
 
 
+def note_left_out(report: Report, pairs: list[tuple[SuitePlan, Judge]], unpaid: int) -> None:
+    """Note how many instances of each suite a probe did not judge. ``unpaid``: cases that the run skipped for its budget."""
+    missing = [len(planned.instances) - len(judged_of(report, planned, judge)) for planned, judge in pairs]
+    why = "because the budget was reached" if unpaid and unpaid == sum(missing) else "in this run"
+    for (planned, judge), count in zip(pairs, missing, strict=True):
+        if count:
+            report.notes.append(
+                f"{count} of the {plural(len(planned.instances), 'instance')} of {planned.suite.name} that {judge.name} is "
+                f"probed with were not judged {why}, and are not compared"
+            )
+
+
 def _notes(found: Probed, suite: str, judge: str, judged: int) -> Iterator[str]:
     if found.new:
         yield (

@@ -194,6 +194,21 @@ def test_a_probe_has_a_price_beforehand_and_keeps_a_budget(lab: Lab) -> None:
     assert drift(within)["n"] <= 5
 
 
+def test_a_probe_says_what_its_budget_left_out(lab: Lab, dist: str) -> None:
+    lab.judge()
+    ran = lab.judge("judge", "small", "--novelty-probe=20", "--novelty-budget=0.0301", dist=dist)
+    left_out = 20 - drift(ran)["n"]
+    assert 10 <= left_out < 20
+    assert (
+        f"{left_out} of the 20 instances of small that judge is probed with were not judged because the budget was reached, "
+        "and are not compared" in ran.plain
+    )
+    assert "a budget is of one run, and the next probe asks all anew" in ran.plain
+    assert "no stored verdicts" not in ran.plain
+    some = lab.judge("judge", "small", "--novelty-probe=20", "-k", "i001 or i002 or i003 or i004 or i005")
+    assert "were not judged in this run, and are not compared" in some.plain
+
+
 def test_a_replay_reads_what_a_run_reads(lab: Lab) -> None:
     first = lab.judge()
     state(lab, "m-01 turned")
