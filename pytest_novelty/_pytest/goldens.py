@@ -16,7 +16,7 @@ import pytest
 from pytest_novelty._pytest.ids import slug
 from pytest_novelty._pytest.probes import compare_with_store, note_left_out
 from pytest_novelty.errors import GoldenError, NoveltyError, SettingsError
-from pytest_novelty.golden import Golden, make_golden, merge, read_text, write_text
+from pytest_novelty.golden import Golden, check_against, make_golden, merge, read_text, write_text
 from pytest_novelty.judges.registry import SHIPPED
 from pytest_novelty.masking import make_mask
 
@@ -151,6 +151,7 @@ class Goldens:
         golden = self._read(path)
         if golden is not None:
             self._check_owner(path, golden, planned.suite.name, judge.name)
+            check_against(golden, planned, path)
         return golden
 
     def _check_owner(self, path: Path, golden: Golden, suite: str, judge: str) -> None:
