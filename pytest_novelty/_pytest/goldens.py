@@ -56,6 +56,8 @@ class Goldens:
                 f"golden verdicts would be written into an installation, {self._folder}",
                 hint="Run in a folder of your own, or give one with --rootdir",
             )
+        if self.updates:
+            _check_writable(self._folder)
         taken: dict[Path, str] = {}
         for planned, judge in _pairs(plan):
             self._recorded(planned, judge)
@@ -216,6 +218,24 @@ def _pairs(plan: Plan) -> Iterator[tuple[SuitePlan, Judge]]:
     """Every suite with every judge that judges its reference."""
     for planned in plan.suites.values():
         yield from ((planned, judge) for judge in plan.judges if judge.judges(planned.suite.protocol))
+
+
+def _check_writable(folder: Path) -> None:
+    """Raise GoldenError if files can be written neither into the folder nor, where there is none, into the one that it would
+    stand in. Tried rather than asked for: modes do not tell of a file system that is read only.
+    """
+    present = os.path.lexists(folder)
+    try:
+        with tempfile.TemporaryFile(dir=folder if present else folder.parent):
+            pass
+    except NotADirectoryError:
+        raise GoldenError(
+            "is no folder, and golden verdicts are written there", path=folder, hint="Move it away"
+        ) from None
+    except OSError as error:
+        raise GoldenError(
+            f"cannot be written: {error.strerror}", path=folder, hint="Leave out --snapshot-update, or make it writable"
+        ) from None
 
 
 def _what_changed(old: Golden | None, new: Golden) -> str:

@@ -394,9 +394,31 @@ def test_nothing_is_written_into_an_installation(lab: Lab) -> None:
     assert not list(folder.rglob("golden"))
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="has no folder that nobody can write into")
+@pytest.mark.parametrize("kind", ["file", "not writable", "leads nowhere"])
+def test_a_folder_that_cannot_be_written_costs_no_call(lab: Lab, kind: str, dist: str) -> None:
+    if kind == "file":
+        (lab.path / "golden").write_text("a file in its place")
+    else:
+        (lab.path / "golden").symlink_to("/proc/sys" if kind == "not writable" else lab.path / "nowhere")
+    ran = lab.judge("judge", "small", *UPDATE, dist=dist)
+    assert ran.ret == 4, ran.said
+    assert (
+        "is no folder, and golden verdicts are written there" if kind == "file" else "cannot be written"
+    ) in ran.plain
+    assert not lab.logged()
+    ran.assert_clean()
+    assert lab.judge("judge", "small").ret == 0
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="folders have no such mode")
-def test_a_folder_that_cannot_be_written_fails_the_run(lab: Lab) -> None:
-    (lab.path / "golden").write_text("a file in its place")
+def test_a_folder_that_cannot_be_written_any_more_fails_the_run(lab: Lab) -> None:
+    edit(
+        lab,
+        "conftest.py",
+        "log(request)\n    return right",
+        "log(request)\n    (HERE / 'golden').write_text('a file')\n    return right",
+    )
     ran = lab.judge("judge", "small", *UPDATE)
     assert ran.ret == 1
     assert "ERROR: " in ran.plain
