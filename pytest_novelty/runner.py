@@ -66,6 +66,7 @@ class Runner:
         self._expected: list[Case] = []
         self._next = 0
         self._tickets: dict[Label, Ticket | NoveltyError] = {}
+        self._begun: set[str] = set()
         self._cancelled = False
         self.last_failures: list[Record] = []
         """The records without a valid verdict of the case that was asked for last."""
@@ -159,7 +160,7 @@ class Runner:
                 self._tickets[case.label] = error
         batches = [calls for _, calls in planned]
         if self._generation:
-            batches = past_store(batches, self._store, self._generation)
+            batches = past_store(batches, self._store, self._generation, self._begun)
         for (case, _), ticket in zip(planned, self._engine.submit(batches), strict=True):
             self._tickets[case.label] = ticket
 

@@ -49,7 +49,7 @@ LAYERS = [
         "claiming",
         "comparing",
     ],
-    ["golden", "drifting", "probing"],
+    ["tallies", "golden", "relabelling", "drifting", "probing"],
     ["reports", "results", "dryrun", "keeping", "between_runs"],
     ["stopping"],
     ["evaluation", "cli", "cli_store", "cli_compare"],
