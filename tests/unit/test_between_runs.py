@@ -188,6 +188,20 @@ def test_the_same_judge_asked_again_is_hardly_ever_worse(pairs: Suite) -> None:
     assert sum(bool(item.changes[0].turned.flip_rate.value) for item in found) > 12
 
 
+def test_what_noise_would_turn_is_of_each_run_by_itself_where_votes_moved(pairs: Suite) -> None:
+    """Every instance's vote turned: pooled votes would say that noise turns half of the verdicts of a judge without any."""
+    old, new, same = (evaluate({"mine": right(*how)}, pairs, votes=3) for how in ((1.0,), (0.0, "2"), (1.0, "3")))
+    found = compared(old, new)
+    (change,) = found.changes
+    assert change.turned.starred
+    assert (change.turned.null_flip_rate.value or 0) > 0.3
+    assert change.by_noise == pytest.approx(0, abs=0.01)
+    assert "verdicts: 100 [94, 100] % are others now (0 % would be by its own noise)" in shown(found)
+    assert comparison_to_dict(found)["changes"][0]["own_noise_flip_rate"] == change.own_noise
+    (still,) = compared(old, same).changes
+    assert (still.own_noise, still.by_noise) == (None, still.turned.null_flip_rate.value)
+
+
 def test_one_family_over_all_that_is_tested(pairs: Suite) -> None:
     """The p of two judges and two variants are adjusted together; what differs nowhere is no test."""
     judges = {"a": right(0.9), "b": right(0.6), "c": right(1.0)}
