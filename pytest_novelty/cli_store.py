@@ -81,6 +81,7 @@ def export_records(store: Path | None, out: Path | None, judge: str | None, no_t
     """
     from pytest_novelty.cassette import without_texts
     from pytest_novelty.digests import canonical_json
+    from pytest_novelty.keeping.inventory import BY_OPTION
     from pytest_novelty.reports.as_dict import write_atomically
     from pytest_novelty.store import SqliteStore, record_to_dict
 
@@ -91,7 +92,7 @@ def export_records(store: Path | None, out: Path | None, judge: str | None, no_t
         raise SettingsError(
             "is a database, a store perhaps: an export would take its place", path=out, hint="Give --out another name"
         )
-    opened = SqliteStore(path)
+    opened = SqliteStore(path, elsewhere=BY_OPTION)
     try:
         written = without_texts if no_text else record_to_dict
 

@@ -18,6 +18,7 @@ from pytest_novelty.model import Record
 from pytest_novelty.store import NOT_REUSED, SqliteStore, as_held, insert, select
 
 _CHUNK: Final = 1000
+_ELSEWHERE: Final = "Name another file"
 _VERDICT: Final = ("status", "label", "score", "abstained", "model")
 """What two answers to one request may differ in. When they came, how long they took and what they cost is no difference."""
 KEPT_CONFLICTS: Final = 1000
@@ -80,7 +81,7 @@ def merge_stores(target: Path, sources: Iterable[Path]) -> Iterator[Merged]:
             raise SettingsError("there is no such store or export", path=source)
         if target.exists() and source.samefile(target):
             raise SettingsError("is the store to add to, and one of those to add", path=source)
-    with closing(SqliteStore(target, check=True)) as store:
+    with closing(SqliteStore(target, check=True, elsewhere=_ELSEWHERE)) as store:
         for source in sources:
             yield _merge(store, source)
 
@@ -103,7 +104,7 @@ def _records_of(source: Path) -> Iterator[Record]:
     if source.suffix == SUFFIX:
         yield from (as_held(record) for _, record in read_cassette(source))
         return
-    with closing(open_existing(source)) as store:
+    with closing(open_existing(source, _ELSEWHERE)) as store:
         yield from store.records()
 
 

@@ -6,6 +6,7 @@ import datetime as dt
 import json
 import sqlite3
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ import pytest
 from pytest_novelty import evaluate
 from pytest_novelty.cli import main
 from pytest_novelty.digests import canonical_json
+from pytest_novelty.errors import StoreError
 from pytest_novelty.keeping.disposal import Wanted, dispose
 from pytest_novelty.keeping.inventory import take_inventory
 from pytest_novelty.keeping.merging import merge_stores
@@ -178,6 +180,39 @@ def test_what_cannot_be_merged(names: tuple[str, ...], run: Said, tmp_path: Path
     assert any(text in err for text in bad.values())
     assert held(tmp_path / "a") == {"k": BASE}
     assert not (tmp_path / "absent").exists()
+
+
+@pytest.mark.parametrize(
+    ("command", "hint"),
+    [
+        (("info", "--store", "S"), "Name another file with --store"),
+        (("gc", "--store", "S"), "Name another file with --store"),
+        (("export", "--store", "S"), "Name another file with --store"),
+        (("merge", "S", "a"), "Name another file"),
+        (("merge", "a", "S"), "Name another file"),
+        (("import", "e.jsonl", "--store", "S"), "Name another file"),
+    ],
+)
+def test_a_hint_names_the_option_that_the_command_has(
+    command: tuple[str, ...], hint: str, run: Said, tmp_path: Path
+) -> None:
+    made(tmp_path / "S", BASE)
+    made(tmp_path / "a", BASE)
+    exported(tmp_path / "e.jsonl", BASE)
+    with closing(sqlite3.connect(tmp_path / "S")) as connection:
+        connection.execute("PRAGMA user_version=99")
+    named = [str(tmp_path / part) if part in ("S", "a", "e.jsonl") else part for part in command]
+    status, out, err = run("store", *named)
+    assert (status, out) == (4, "")
+    assert err == f"pytest-novelty: {tmp_path / 'S'}: has store format 99, this version reads 2. {hint}\n"
+
+
+def test_an_argument_is_no_option(tmp_path: Path, make_suite: Callable[..., Suite]) -> None:
+    (tmp_path / "S").write_bytes(made(tmp_path / "a", BASE).read_bytes())
+    with closing(sqlite3.connect(tmp_path / "S")) as connection:
+        connection.execute("PRAGMA user_version=99")
+    with pytest.raises(StoreError, match=r"Name another file in store=$"):
+        evaluate({"mine": lambda _: {"novel": True}}, make_suite("pointwise"), store=tmp_path / "S")
 
 
 # --- import -------------------------------------------------------------------------------------------------------
