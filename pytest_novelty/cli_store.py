@@ -55,7 +55,7 @@ def add_store(commands: Any) -> None:
     merge = store.add_parser("merge", help="put stores together", description=merge_into_one.__doc__)
     merge.add_argument("first", type=Path, metavar="A", help="the store that grows, unless --out names another")
     merge.add_argument("others", type=Path, nargs="*", metavar="B", help="stores, or exports in .jsonl")
-    merge.add_argument("--out", type=Path, default=None, metavar="STORE", help="the store to add all of them to")
+    merge.add_argument("--out", type=Path, default=None, metavar="STORE", help="a new store to add all of them to")
     merge.set_defaults(run=merge_into_one)
     add_export(store)
 
@@ -160,9 +160,13 @@ def collect_garbage(arguments: argparse.Namespace) -> int:
 
 def merge_into_one(arguments: argparse.Namespace) -> int:
     """Add to A what it lacks of the others: stores of several machines or CI shards. No answer is ever overwritten. Where two
-    differ, that of A stays, the difference is shown, and the status is 1.
+    differ, that of A stays, the difference is shown, and the status is 1. A file that exists is no --out: its answers would stay.
     """
     if arguments.out is not None:
+        if arguments.out.exists():
+            raise SettingsError(
+                "--out names a file that exists", path=arguments.out, hint="To add to it, name it as A and leave --out out"
+            )
         return _merge(arguments.out, [arguments.first, *arguments.others])
     if not arguments.others:
         raise SettingsError("there is nothing to add", path=arguments.first, hint="Name another store, or --out")

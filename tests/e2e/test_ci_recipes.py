@@ -287,6 +287,11 @@ def test_shards_come_to_what_one_machine_finds(where: str, project: Project) -> 
         assert kept[0] == kept[1]
     assert whole["calls"]["made"] == 0
     assert whole["calls"]["reused"] == one["calls"]["made"] == 48
+    shutil.rmtree(project.path / "shards")  # once more, with the store that there is now
+    status, out = project.run(part, **{names[0]: "1", names[1]: "4"})
+    assert (status, f"{2 * sizes[0]} reused" in out) == (0, True), out
+    status, out = project.run(merged[0])
+    assert (status, "shards/1.sqlite: 0 records added, 48 there already" in out) == (0, True), out
 
 
 # --- nightly --------------------------------------------------------------------------------------------------

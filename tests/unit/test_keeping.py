@@ -182,6 +182,24 @@ def test_what_cannot_be_merged(names: tuple[str, ...], run: Said, tmp_path: Path
     assert not (tmp_path / "absent").exists()
 
 
+@pytest.mark.parametrize("out", ["a", "o", "notes"])
+def test_out_is_a_new_store(out: str, run: Said, tmp_path: Path) -> None:
+    """What is in an older file would stay before the answers of the first store."""
+    a, b = made(tmp_path / "a", BASE), made(tmp_path / "b", BASE._replace(key="k2"))
+    made(tmp_path / "o", BASE._replace(label="y"))
+    (tmp_path / "notes").write_text("")
+    before = (tmp_path / out).read_bytes()
+    status, said, err = run("store", "merge", a, b, "--out", tmp_path / out)
+    assert (status, said, (tmp_path / out).read_bytes()) == (4, "", before)
+    assert err == (
+        f"pytest-novelty: {tmp_path / out}: --out names a file that exists. To add to it, name it as A and leave --out out\n"
+    )
+    made(b, BASE._replace(label="z"))
+    status, said, _ = run("store", "merge", a, b, "--out", tmp_path / "new")
+    assert (status, "label 'x' here, 'z' there" in said) == (1, True)
+    assert held(tmp_path / "new")["k"] == BASE
+
+
 @pytest.mark.parametrize(
     ("command", "hint"),
     [
