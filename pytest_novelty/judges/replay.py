@@ -10,7 +10,7 @@ from typing import Any, Final, NamedTuple
 from pytest_novelty.answers import MEASURED_KEYS
 from pytest_novelty.digests import digest_of, opaque_id
 from pytest_novelty.errors import JudgeError, SuiteError
-from pytest_novelty.jsonl import read_jsonl
+from pytest_novelty.jsonl import parse_json, read_jsonl
 from pytest_novelty.model import ERROR, LATER, OK, TIMEOUT, TRUNCATED, Request
 from pytest_novelty.validation import explain, load_schema, shipped_check
 
@@ -102,8 +102,8 @@ def load_replay(path: Path) -> Replay:
                     hint="Export one judge and one version at a time",
                 )
             try:
-                json.loads(row["raw"] or "null")
-            except ValueError as error:
+                parse_json(row["raw"] or "null")
+            except (ValueError, RecursionError) as error:
                 raise JudgeError(f"raw is not JSON: {error}", path=path, line=line) from None
             # a replay declares ties and abstentions: what the judge had not declared stays the failure it was
             raw = "" if row.get("kind", "").startswith("undeclared") else row["raw"]
