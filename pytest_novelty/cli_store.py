@@ -165,7 +165,9 @@ def merge_into_one(arguments: argparse.Namespace) -> int:
     if arguments.out is not None:
         if arguments.out.exists():
             raise SettingsError(
-                "--out names a file that exists", path=arguments.out, hint="To add to it, name it as A and leave --out out"
+                "--out names a file that exists",
+                path=arguments.out,
+                hint="To add to it, name it as A and leave --out out",
             )
         return _merge(arguments.out, [arguments.first, *arguments.others])
     if not arguments.others:
