@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from pytest_novelty.errors import SettingsError, StoreError
-from pytest_novelty.jsonl import parse_json, read_jsonl
+from pytest_novelty.exports import read_rows
+from pytest_novelty.jsonl import parse_json
 from pytest_novelty.model import OK, Document, Record
 from pytest_novelty.protocols.base import LARGEST
 from pytest_novelty.store import MemoryStore, SqliteStore, VerdictStore, record_to_dict
@@ -47,7 +48,7 @@ def read_cassette(path: Path) -> Iterator[tuple[int, Record]]:
     if not path.is_file():
         raise StoreError("there is no such cassette", path=path, hint="pytest-novelty export --out writes one")
     fits = shipped_check("record")
-    for line, row in read_jsonl(path, StoreError):
+    for line, row in read_rows(path, StoreError):
         if not fits(row):
             sentence, _ = explain(row, load_schema("record")) or ("is not a record", ())
             raise StoreError(sentence, path=path, line=line)

@@ -77,10 +77,12 @@ def _whole(text: str) -> int:
 
 def export_records(store: Path | None, out: Path | None, judge: str | None, no_text: bool = False) -> int:
     """Write every record of a store, one JSON object a line, sorted, ASCII: a cassette for --novelty-offline
-    --novelty-store FILE, and for --novelty-judge replay:FILE. Two exports of equal records are equal files.
+    --novelty-store FILE, and for --novelty-judge replay:FILE. Two exports of equal records are equal files. The first line says
+    what the file is, the last one counts its records: a file that was cut is refused.
     """
     from pytest_novelty.cassette import without_texts
     from pytest_novelty.digests import canonical_json
+    from pytest_novelty.exports import FRAME, framed
     from pytest_novelty.keeping.inventory import BY_OPTION
     from pytest_novelty.reports.as_dict import write_atomically
     from pytest_novelty.store import SqliteStore, record_to_dict
@@ -103,11 +105,11 @@ def export_records(store: Path | None, out: Path | None, judge: str | None, no_t
                 _refuse_number(record, path)
                 raise
 
-        lines = (line_of(record) for record in opened.records() if judge in (None, record.judge))
+        lines = framed(line_of(record) for record in opened.records() if judge in (None, record.judge))
         if out is None:
             sys.stdout.writelines(lines)
             return 0
-        count = write_atomically(out, lines)
+        count = write_atomically(out, lines) - FRAME
         print(f"{count} records written to {out}")
         return 0
     finally:

@@ -10,7 +10,8 @@ from typing import Any, Final, NamedTuple
 from pytest_novelty.answers import MEASURED_KEYS
 from pytest_novelty.digests import digest_of, opaque_id
 from pytest_novelty.errors import JudgeError, SuiteError
-from pytest_novelty.jsonl import parse_json, read_jsonl
+from pytest_novelty.exports import read_rows
+from pytest_novelty.jsonl import parse_json
 from pytest_novelty.model import ERROR, LATER, OK, TIMEOUT, TRUNCATED, Request
 from pytest_novelty.validation import explain, load_schema, shipped_check
 
@@ -77,7 +78,7 @@ def load_replay(path: Path) -> Replay:
     answers: dict[_Slot, _Recorded] = {}
     judges: dict[tuple[str, str], int] = {}
     try:
-        for line, row in read_jsonl(path, SuiteError):
+        for line, row in read_rows(path, SuiteError):
             if not fits(row):
                 sentence, _ = explain(row, load_schema("record")) or ("is not a record", ())
                 raise JudgeError(sentence, path=path, line=line)

@@ -376,9 +376,9 @@ def test_a_store_with_other_answers_than_the_cassette_stops_the_night(project: P
     assert project.run(step("nightly", "Add what is recorded"))[0] == 0
     assert project.run(step("nightly", "Add what is recorded"))[0] == 0
     lines = (project.path / "novelty/cassette.jsonl").read_text().splitlines()
-    first = json.loads(lines[0])
+    first = json.loads(lines[1])
     first["label"] = {"i000x": "i000y"}.get(first["label"], "i000x")
-    (project.path / "novelty/cassette.jsonl").write_text("\n".join([json.dumps(first), *lines[1:]]))
+    (project.path / "novelty/cassette.jsonl").write_text("\n".join([lines[0], json.dumps(first), *lines[2:]]))
     status, out = project.run(step("nightly", "Add what is recorded"))
     assert (status, "1 conflict" in out) == (1, True)
 
