@@ -90,7 +90,7 @@ def _without_interval(metrics: Iterable[MetricChange]) -> Iterator[str]:
 def _verdict_notes(change: Change) -> Iterator[str]:
     turned = change.turned
     if turned.flip_rate.value is not None:
-        noise = turned.null_flip_rate.value
+        noise = change.by_noise
         by_noise = "" if noise is None else f" ({100 * noise:.0f} % would be by its own noise)"
         text = f"verdicts: {show_points(turned.flip_rate)} % are others now{by_noise}"
         if turned.vote_shift.value is not None:
@@ -248,6 +248,7 @@ def _change_to_dict(change: Change) -> dict[str, Any]:
         ],
         "flip_rate": turned.flip_rate.to_dict(),
         "null_flip_rate": turned.null_flip_rate.to_dict(),
+        "own_noise_flip_rate": change.own_noise,
         "vote_shift": turned.vote_shift.to_dict(),
         "score_shift": turned.score_shift.to_dict(),
         "by_scores": turned.by_scores,

@@ -287,6 +287,11 @@ def test_shards_come_to_what_one_machine_finds(where: str, project: Project) -> 
         assert kept[0] == kept[1]
     assert whole["calls"]["made"] == 0
     assert whole["calls"]["reused"] == one["calls"]["made"] == 48
+    shutil.rmtree(project.path / "shards")  # once more, with the store that there is now
+    status, out = project.run(part, **{names[0]: "1", names[1]: "4"})
+    assert (status, f"{2 * sizes[0]} reused" in out) == (0, True), out
+    status, out = project.run(merged[0])
+    assert (status, "shards/1.sqlite: 0 records added, 48 there already" in out) == (0, True), out
 
 
 # --- nightly --------------------------------------------------------------------------------------------------
@@ -371,9 +376,9 @@ def test_a_store_with_other_answers_than_the_cassette_stops_the_night(project: P
     assert project.run(step("nightly", "Add what is recorded"))[0] == 0
     assert project.run(step("nightly", "Add what is recorded"))[0] == 0
     lines = (project.path / "novelty/cassette.jsonl").read_text().splitlines()
-    first = json.loads(lines[0])
+    first = json.loads(lines[1])
     first["label"] = {"i000x": "i000y"}.get(first["label"], "i000x")
-    (project.path / "novelty/cassette.jsonl").write_text("\n".join([json.dumps(first), *lines[1:]]))
+    (project.path / "novelty/cassette.jsonl").write_text("\n".join([lines[0], json.dumps(first), *lines[2:]]))
     status, out = project.run(step("nightly", "Add what is recorded"))
     assert (status, "1 conflict" in out) == (1, True)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import random
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -18,7 +19,7 @@ from pytest_novelty.between_runs.reading import SavedReport, load_report, read_r
 from pytest_novelty.cli import main
 from pytest_novelty.errors import SettingsError
 from pytest_novelty.metrics.catalogue import CATALOGUE
-from pytest_novelty.model import NOT_NOVEL, NOVEL, Axes, Suite, Variant
+from pytest_novelty.model import NOT_NOVEL, NOVEL, Axes, Idea, Instance, Suite, Variant
 from pytest_novelty.reports.between_runs import comparison_blocks, comparison_to_dict
 from pytest_novelty.reports.blocks import render_blocks
 from pytest_novelty.reports.markdown import comparison_to_markdown
@@ -186,6 +187,20 @@ def test_the_same_judge_asked_again_is_hardly_ever_worse(pairs: Suite) -> None:
     found = [compared(old, new) for old, new in pairwise(runs)]
     assert sum(bool(item.regressions or item.changes[0].turned.starred) for item in found) <= 2
     assert sum(bool(item.changes[0].turned.flip_rate.value) for item in found) > 12
+
+
+def test_what_noise_would_turn_is_of_each_run_by_itself_where_votes_moved(pairs: Suite) -> None:
+    """Every instance's vote turned: pooled votes would say that noise turns half of the verdicts of a judge without any."""
+    old, new, same = (evaluate({"mine": right(*how)}, pairs, votes=3) for how in ((1.0,), (0.0, "2"), (1.0, "3")))
+    found = compared(old, new)
+    (change,) = found.changes
+    assert change.turned.starred
+    assert (change.turned.null_flip_rate.value or 0) > 0.3
+    assert change.by_noise == pytest.approx(0, abs=0.01)
+    assert "verdicts: 100 [94, 100] % are others now (0 % would be by its own noise)" in shown(found)
+    assert comparison_to_dict(found)["changes"][0]["own_noise_flip_rate"] == change.own_noise
+    (still,) = compared(old, same).changes
+    assert (still.own_noise, still.by_noise) == (None, still.turned.null_flip_rate.value)
 
 
 def test_one_family_over_all_that_is_tested(pairs: Suite) -> None:
@@ -512,6 +527,107 @@ def _broken(report: dict[str, Any]) -> Sequence[tuple[bytes, str]]:
         (json.dumps(vote).encode(), "has the label 'none of them', which is none of the instance's"),
         (json.dumps(again).encode(), " of made is there twice"),
     ]
+
+
+def _set(*path: Any) -> Callable[[Any], None]:
+    """Set the value at a path; the last of ``path`` is the value."""
+
+    def change(data: Any) -> None:
+        *places, last, value = path
+        for place in places:
+            data = data[place]
+        data[last] = value
+
+    return change
+
+
+def _each(section: str, name: str, value: Any) -> Callable[[Any], None]:
+    return lambda data: [row.update({name: value}) for row in data[section]] and None
+
+
+def _lowered(data: Any, name: str) -> None:
+    row = next(row for row in data["metrics"] if row["metric"] == name)
+    row["value"] = 0.123
+
+
+NOT_FINITE = [
+    (_set("metrics", 0, "value", math.nan), "metrics[0].value: NaN is not a number of JSON"),
+    (_set("metrics", 0, "low", math.inf), "metrics[0].low: Infinity is not a number of JSON"),
+    (_set("outcomes", 0, "score", math.nan), "outcomes[0].score: NaN is not a number of JSON"),
+    (_set("calls", "known_usd", -math.inf), "calls.known_usd: -Infinity is not a number of JSON"),
+    (_set("run", "seed", -5), "seed: "),
+    (_set("run", "seed", 2**32), "seed: "),
+]
+CONTRADICTIONS = [
+    (_set("outcomes", 0, "tallies", "ab", "votes", {"i000x": 10**9}), "outcomes[0].tallies.ab.votes.i000x: "),
+    (_set("outcomes", 0, "tallies", "ab", "votes", {"i000x": -3}), "outcomes[0].tallies.ab.votes.i000x: "),
+    (_set("outcomes", 0, "tallies", "ab", "failed", {"error": 10**9}), "outcomes[0].tallies.ab.failed.error: "),
+    (_set("outcomes", 0, "tallies", "ab", "failed", {"error": 3}), "counts 6 votes in the order ab, and 3 were asked for"),
+    (_set("outcomes", 0, "tallies", "ab", "failed", {"lost": 1}), "has calls that failed as 'lost'"),
+    (_set("outcomes", 0, "tallies", "-", {"votes": {}, "failed": {"error": 1}}), "has votes in the order '-'"),
+    (_set("outcomes", 0, "result", "tie"), "is 'tie', and its label 'i000x' against 'i000x' is 'correct'"),
+    (_set("outcomes", 0, "correct", False), "is 'correct' and has correct = False"),
+    (_set("outcomes", 0, "score", 0.5), "has the score 0.5, and its votes have the mean None"),
+    (_set("outcomes", 0, "scores", [0.5] * 7), "has 7 scores of 6 answers"),
+    (_each("outcomes", "label", "tie"), "its label 'tie' against 'i000x' is 'tie'"),
+    (
+        lambda data: [_each("outcomes", *item)(data) for item in (("label", "tie"), ("result", "tie"), ("correct", False))],
+        "has the label 'tie', and its votes come to 'i000x'",
+    ),
+    (_set("metrics", []), "strict_accuracy of mine on made, reference, is missing from the metrics"),
+    (lambda data: _lowered(data, "strict_accuracy"), "strict_accuracy of mine on made, reference, is 0.123, and its"),
+    (lambda data: _lowered(data, "invalid_rate"), "invalid_rate of mine on made, reference, is 0.123, and its"),
+    (lambda data: _lowered(data, "tie_rate"), "tie_rate of mine on made, reference, is 0.123, and its outcomes come to 0"),
+    (_set("run", "settings", "votes", "x"), "settings.votes: "),
+    (_set("run", "settings", "failures", None), "settings.failures: "),
+    (_set("run", "settings", "orders", "ba"), "settings.orders: "),
+    (_set("instances", 0, "gold", None), "the instance 'i000' of made has no gold, unlike its suite"),
+    (_set("instances", 0, "cluster", "1"), "the instance 'i000' of made has a cluster, unlike its suite"),
+    (_set("instances", 0, "ideas", ["i000x"]), "the instance 'i000' of made has 1 ideas"),
+    (lambda data: data["instances"].pop(), "the suite made has 60 instances, and 59 are told"),
+    (_set("run", "suites", 0, "protocol", "triple"), "the suite made has the protocol 'triple'"),
+]  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def good_report() -> dict[str, Any]:
+    """Of a judge that is always right."""
+    ideas = {name: Idea(name, f"{name} title", "Text.") for k in range(60) for name in (f"i{k:03}x", f"i{k:03}y")}
+    made = tuple(Instance(f"i{k:03}", (ideas[f"i{k:03}x"], ideas[f"i{k:03}y"]), f"i{k:03}x") for k in range(60))
+    suite = Suite(
+        "made", "1", "pairwise", "planted", made, {"reference": Variant("reference", Axes(prompt="pairwise/reference"))},
+        "0" * 32, Path(),
+    )  # fmt: skip
+    judge = judge_of(lambda request, *_: {"winner": "A" if request.ideas[0].title[4] == "x" else "B"})
+    return dict(evaluate({"mine": judge}, suite, votes=3).to_dict())
+
+
+@pytest.mark.parametrize(("change", "told"), [*NOT_FINITE, *CONTRADICTIONS], ids=map(str, range(30)))
+def test_what_no_run_writes_is_refused_and_the_place_is_said(
+    change: Callable[[Any], None],
+    told: str,
+    run: Callable[..., tuple[int, str, str]],
+    good_report: dict[str, Any],
+    tmp_path: Path,
+) -> None:
+    good, bad = tmp_path / "good.json", tmp_path / "bad.json"
+    good.write_text(json.dumps(good_report))
+    data = json.loads(json.dumps(good_report))
+    change(data)
+    bad.write_text(json.dumps(data))
+    for pair in ((good, bad), (bad, good)):
+        status, out, err = run(*pair)
+        assert (status, out) == (4, "")
+        assert err.startswith(f"pytest-novelty: {bad}: is not a report that can be compared: ")
+        assert told in err
+
+
+def test_counts_may_be_written_as_numbers_with_a_point(good_report: dict[str, Any]) -> None:
+    data = json.loads(json.dumps(good_report))
+    data["run"]["seed"] = float(data["run"]["seed"])
+    data["outcomes"][0]["tallies"]["ab"]["votes"] = {"i000x": 3.0}
+    key = ("made", "reference", "mine")
+    assert (read_report(data, "now").views[key].counts == read_report(good_report, "now").views[key].counts).all()
 
 
 def test_what_is_no_report(run: Callable[..., tuple[int, str, str]], pairs: Suite, tmp_path: Path) -> None:
