@@ -12,6 +12,7 @@ from pytest_novelty.cli_compare import add_compare
 from pytest_novelty.cli_store import add_export, add_store
 from pytest_novelty.designs import DESIGNS
 from pytest_novelty.errors import NoveltyError, Problems, SettingsError, told_by_system
+from pytest_novelty.printing import printable
 
 if TYPE_CHECKING:
     from pytest_novelty.prompt_views import Line
@@ -168,7 +169,7 @@ def diff_two_prompts(arguments: argparse.Namespace) -> int:
 
 def _print(lines: Iterable[Line]) -> int:
     """Lines with their styles on a terminal, plain where something else reads them."""
-    found = [line._replace(text=line.text.encode("utf-8", "backslashreplace").decode()) for line in lines]
+    found = [line._replace(text=printable(line.text)) for line in lines]
     if not sys.stdout.isatty():
         for line in found:
             print(line.text)

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from pytest_novelty.errors import SettingsError
+from pytest_novelty.printing import print_lines
 
 
 def add_compare(commands: Any) -> None:
@@ -35,7 +36,7 @@ def compare_two_reports(arguments: argparse.Namespace) -> int:
     Worse is a metric that changed for the worse by more than chance, or a gate that passed and fails. Reports of other
     instances, failure policies or profiles are refused, with what differs (status 4).
     """
-    from pytest_novelty.between_runs.comparing import compare_reports
+    from pytest_novelty.between_runs.changes import compare_reports
     from pytest_novelty.between_runs.reading import load_report
     from pytest_novelty.reports.between_runs import comparison_blocks
     from pytest_novelty.reports.blocks import render_blocks
@@ -46,7 +47,7 @@ def compare_two_reports(arguments: argparse.Namespace) -> int:
     on_terminal = sys.stdout.isatty()
     width = shutil.get_terminal_size((120, 24)).columns if on_terminal else 140
     text = render_blocks(comparison_blocks(found), width=max(width, 80), colour=on_terminal)
-    print(text.encode("utf-8", "backslashreplace").decode())
+    print_lines([text])
     if arguments.markdown is not None:
         from pytest_novelty.reports.as_dict import write_atomically
         from pytest_novelty.reports.markdown import comparison_to_markdown
@@ -76,6 +77,5 @@ def annotate_gates(arguments: argparse.Namespace) -> int:
         {**drift, "name": f"compared with {drift['against']}", "message": drift["sentence"]}
         for drift in report["drift"]
     ]
-    for line in annotation_lines([*report["gates"], *drifts]):
-        print(line.encode("utf-8", "backslashreplace").decode())
+    print_lines(annotation_lines([*report["gates"], *drifts]))
     return 0

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from pytest_novelty.errors import SettingsError, StoreError
+from pytest_novelty.printing import print_lines
 from pytest_novelty.settings import DEFAULT_STORE
 
 if TYPE_CHECKING:
@@ -83,18 +84,16 @@ def export_records(store: Path | None, out: Path | None, judge: str | None, no_t
     from pytest_novelty.cassette import without_texts
     from pytest_novelty.digests import canonical_json
     from pytest_novelty.exports import FRAME, framed
-    from pytest_novelty.keeping.inventory import BY_OPTION
+    from pytest_novelty.keeping.inventory import open_existing
     from pytest_novelty.reports.as_dict import write_atomically
-    from pytest_novelty.store import SqliteStore, record_to_dict
+    from pytest_novelty.store import record_to_dict
 
     path = store or Path(DEFAULT_STORE)
-    if not path.is_file():
-        raise SettingsError("there is no store", path=path, hint="Name one with --store")
     if out is not None and _is_database(out):
         raise SettingsError(
             "is a database, a store perhaps: an export would take its place", path=out, hint="Give --out another name"
         )
-    opened = SqliteStore(path, elsewhere=BY_OPTION)
+    opened = open_existing(path)
     try:
         written = without_texts if no_text else record_to_dict
 
@@ -144,7 +143,7 @@ def show_info(arguments: argparse.Namespace) -> int:
     if arguments.json:
         print(json.dumps(found.to_dict(), indent=1))
     else:
-        _print(show_inventory(found))
+        print_lines(show_inventory(found))
     return 0
 
 
@@ -156,7 +155,7 @@ def collect_garbage(arguments: argparse.Namespace) -> int:
 
     path = arguments.store or Path(DEFAULT_STORE)
     wanted = Wanted(arguments.keep_versions, arguments.older_than, arguments.judge)
-    _print(show_disposal(path, dispose(path, wanted, now=dt.datetime.now(dt.UTC), remove=arguments.yes)))
+    print_lines(show_disposal(path, dispose(path, wanted, now=dt.datetime.now(dt.UTC), remove=arguments.yes)))
     return 0
 
 
@@ -198,11 +197,6 @@ def _merge(target: Path, sources: list[Path]) -> int:
 
     conflicting = 0
     for merged in merge_stores(target, sources):
-        _print(show_merged(merged))
+        print_lines(show_merged(merged))
         conflicting += merged.conflicting
     return 1 if conflicting else 0
-
-
-def _print(lines: Any) -> None:
-    for line in lines:
-        print(line.encode("utf-8", "backslashreplace").decode())

@@ -13,6 +13,7 @@ from pytest_novelty.digests import canonical_json
 from pytest_novelty.errors import NoveltyError
 from pytest_novelty.jsonl import read_jsonl
 from pytest_novelty.model import Json
+from pytest_novelty.printing import plural
 
 FORMAT: Final = "novelty-records/1"
 FRAME: Final = 2
@@ -41,7 +42,7 @@ def read_rows(path: Path, kind: type[NoveltyError]) -> Iterator[tuple[int, Json]
             yield number, row
         elif "records" in row:
             if row["records"] != count:
-                told = f"its last line tells {row['records']} records, and {count} are there"
+                told = f"its last line says {row['records']}, and {plural(count, 'record')} can be read"
                 raise kind(f"was cut or edited: {told}", path=path, line=number, hint=_AGAIN)
             count, is_open = 0, False
         elif row["format"] != FORMAT:
@@ -51,7 +52,7 @@ def read_rows(path: Path, kind: type[NoveltyError]) -> Iterator[tuple[int, Json]
         else:
             count, is_open = 0, True
     if is_open:
-        told = f"after {count} records the line is missing that counts them"
+        told = f"after {plural(count, 'record')} the line is missing that counts them"
         raise kind(f"was cut: {told}", path=path, line=number, hint=_AGAIN)
 
 

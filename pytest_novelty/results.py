@@ -40,7 +40,7 @@ from pytest_novelty.plan import Plan, SuitePlan
 from pytest_novelty.tally import Made, sum_told
 
 if TYPE_CHECKING:
-    from pytest_novelty.between_runs.comparing import RunComparison
+    from pytest_novelty.between_runs.changes import RunComparison
 
 
 @dataclass(frozen=True, slots=True)

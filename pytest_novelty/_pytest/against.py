@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from pytest_novelty.errors import NoveltyError
 
 if TYPE_CHECKING:
-    from pytest_novelty.between_runs.against import Baseline
+    from pytest_novelty.between_runs.baseline import Baseline
     from pytest_novelty.plan import Plan
     from pytest_novelty.results import Report
 
@@ -21,7 +21,7 @@ class Against:
     def open(self, plan: Plan) -> None:
         """Raises SettingsError if there is a baseline that cannot be read, or with which the run could not be compared."""
         if plan.settings.baseline is not None:
-            from pytest_novelty.between_runs.against import Baseline
+            from pytest_novelty.between_runs.baseline import Baseline
 
             self._baseline = Baseline(plan.settings.baseline, plan.settings.base)
             self._baseline.check(plan)

@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from pytest_novelty.metrics.view import Estimate, View
 from pytest_novelty.model import ABSTAINED, CORRECT, INCOMPLETE, INVALID, NOT_NOVEL, NOVEL, REFERENCE, STATUSES, TIE
+from pytest_novelty.printing import plural
 from pytest_novelty.protocols import PROTOCOLS
 from pytest_novelty.protocols.base import LARGEST, result_of
 
@@ -61,9 +62,9 @@ def _suites(data: Mapping[str, Any]) -> Iterator[str]:
         if suite["protocol"] not in PROTOCOLS:
             yield f"the suite {name} has the protocol {suite['protocol']!r}"
         elif odd := [row for row in rows if len(row["ideas"]) != PROTOCOLS[suite["protocol"]].ideas_per_instance]:
-            yield f"the instance {odd[0]['instance']!r} of {name} has {len(odd[0]['ideas'])} ideas"
+            yield f"the instance {odd[0]['instance']!r} of {name} has {plural(len(odd[0]['ideas']), 'idea')}"
         if len(rows) != suite["instances"]:
-            yield f"the suite {name} has {suite['instances']} instances, and {len(rows)} are told"
+            yield f"the suite {name} has {plural(suite['instances'], 'instance')}, and the report tells {len(rows)}"
         for what, is_there in (("gold", suite["label_kind"] != "none"), ("cluster", suite["cluster"] is not None)):
             if odd := [row for row in rows if (row[what] is not None) != is_there]:
                 without = "no" if is_there else "a"
@@ -88,7 +89,8 @@ def _outcome(
         votes = sum(kinds["votes"].values())
         answered += votes
         if not 1 <= votes + sum(kinds["failed"].values()) <= most:
-            yield f"counts {votes + sum(kinds['failed'].values())} votes in the order {order}, and {most} were asked for"
+            counted = plural(votes + sum(kinds["failed"].values()), "vote")
+            yield f"counts {counted} in the order {order}, of {most} asked for"
     if row["result"] != (result := result_of(row["label"], gold)):
         yield f"is {row['result']!r}, and its label {row['label']!r} against {gold!r} is {result!r}"
     if row["correct"] != (None if gold is None else row["result"] == CORRECT):
@@ -98,7 +100,7 @@ def _outcome(
 
 def _scores(score: float | None, scores: list[float], answered: int) -> Iterator[str]:
     if len(scores) > answered:
-        yield f"has {len(scores)} scores of {answered} answers"
+        yield f"has {plural(len(scores), 'score')} of {plural(answered, 'answer')}"
     if any(abs(each) > LARGEST for each in scores):
         yield "has a score that is too large for a number"
     mean = sum(scores) / len(scores) if scores else None

@@ -8,10 +8,10 @@ from typing import Final
 
 from pytest_novelty.between_runs.reading import SavedReport, SavedSuite
 from pytest_novelty.errors import SettingsError
+from pytest_novelty.printing import name_some
 
 _SETTINGS: Final = {"votes": "--novelty-votes", "orders": "--novelty-orders", "threshold": "--novelty-threshold"}
 """Settings in which comparable runs may differ; that they do is worth a note."""
-_NAMED: Final = 5
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ def differences_of_suites(old: SavedSuite, new: SavedSuite) -> list[str]:
     removed = [name for name in old.digests if name not in new.digests]
     changed = [name for name in new.digests if name in old.digests and new.digests[name] != old.digests[name]]
     told = [
-        f"{len(names)} {what} ({', '.join(names[:_NAMED])}{', ...' if len(names) > _NAMED else ''})"
+        f"{len(names)} {what} ({name_some(names)})"
         for names, what in ((added, "added"), (removed, "removed"), (changed, "changed"))
         if names
     ]

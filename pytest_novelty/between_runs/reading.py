@@ -15,9 +15,9 @@ from pytest_novelty.metrics.resampling import Resampler
 from pytest_novelty.metrics.view import Estimate, View
 from pytest_novelty.model import ABSTAINED, OK, Idea, Instance, Outcome, Suite, Vote
 from pytest_novelty.outcomes import CaseResult, Trace
+from pytest_novelty.reports.as_dict import FORMAT
 from pytest_novelty.validation import explain, load_schema, shipped_check
 
-FORMAT: Final = "novelty-report/1"
 _HINT: Final = "Write one with --novelty-report out.json"
 _CLUSTER: Final = "cluster"
 Key = tuple[str, str, str]

@@ -115,7 +115,7 @@ def show_disposal(path: Path, found: Disposal) -> list[str]:
         f"{found.failed:,} failed" if found.failed else "",
         f"{found.old_versions:,} of older versions" if found.old_versions else "",
         f"{found.old_answers:,} too old" if found.old_answers else "",
-        f"{found.later:,} later answers to the same questions" if found.later else "",
+        f"{plural(found.later, 'later answer')} to the same questions" if found.later else "",
     ]
     unknown = f" and {plural(found.unpriced, 'call')} of unknown cost" if found.unpriced else ""
     what = f"{plural(found.records, 'record')} ({', '.join(filter(None, parts))}); they cost {show_usd(found.cost_usd)}{unknown}"

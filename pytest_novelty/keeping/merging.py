@@ -170,7 +170,8 @@ def show_merged(merged: Merged, limit: int = 20) -> Iterator[str]:
     told += [f"{merged.filled:,} in the place of failed calls"] if merged.filled else []
     there = merged.same + merged.repeated + merged.failed
     if there:
-        asked_twice = f" ({merged.repeated:,} were asked twice, with the same answer)" if merged.repeated else ""
+        was = "was" if merged.repeated == 1 else "were"
+        asked_twice = f" ({merged.repeated:,} {was} asked twice, with the same answer)" if merged.repeated else ""
         told.append(f"{there:,} there already{asked_twice}")
     if merged.conflicting:
         told.append(f"{plural(merged.conflicting, 'conflict')}: another answer is there, and is kept")

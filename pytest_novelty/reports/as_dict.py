@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from pytest_novelty.metrics.differences import Change
     from pytest_novelty.results import Report
 
+FORMAT: Final = "novelty-report/1"
 PROFILE: Final = "default"
 """By which rules outcomes are counted and metrics computed."""
 
@@ -37,7 +38,7 @@ def report_to_dict(report: Report) -> dict[str, Any]:
 
     plan, settings = report.plan, report.plan.settings
     return {
-        "format": "novelty-report/1",
+        "format": FORMAT,
         "headline": report.headline,
         "run": {
             "versions": versions(),

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict
 from typing import Any, Final
 
-from pytest_novelty.between_runs.comparing import Cell, Change, RunComparison, VariantTable
+from pytest_novelty.between_runs.changes import Cell, RunChange, RunComparison, VariantTable
 from pytest_novelty.metrics.catalogue import METRICS, QUANTITY, SCORE, SHARE
 from pytest_novelty.metrics.regression import MetricChange
 from pytest_novelty.metrics.view import Estimate
@@ -32,7 +32,7 @@ def comparison_blocks(found: RunComparison) -> Iterator[Block]:
     yield cost_block(found)
 
 
-def metrics_block(change: Change, *, starred: bool = False) -> Block:
+def metrics_block(change: RunChange, *, starred: bool = False) -> Block:
     """Metrics then and now (``starred``: those alone), and how many verdicts are others."""
     listed = [metric for metric in change.metrics if (metric.starred if starred else _is_shown(metric))]
     headings: tuple[tuple[str, Justify], ...] = (
@@ -61,7 +61,7 @@ def metrics_block(change: Change, *, starred: bool = False) -> Block:
     return Block(title, headings, tuple(rows), (*_without_interval(listed), *_verdict_notes(change)))
 
 
-def _of(change: Change) -> str:
+def _of(change: RunChange) -> str:
     """How many each run judged, where that is more."""
     then, now = change.sizes
     return "" if then == now == change.n else f" of {then:,} then and {now:,} now"
@@ -87,7 +87,7 @@ def _without_interval(metrics: Iterable[MetricChange]) -> Iterator[str]:
         yield f"{', '.join(own)}: {clean(reason, 200)}"
 
 
-def _verdict_notes(change: Change) -> Iterator[str]:
+def _verdict_notes(change: RunChange) -> Iterator[str]:
     turned = change.turned
     if turned.flip_rate.value is not None:
         noise = change.by_noise
@@ -106,7 +106,7 @@ def _verdict_notes(change: Change) -> Iterator[str]:
         yield f"scores: {scores.value:+.2g}{ends} on average, {moved}"
 
 
-def transitions_block(change: Change) -> Block | None:
+def transitions_block(change: RunChange) -> Block | None:
     """Verdicts then in rows, now in columns; None where none turned."""
     table = change.turned.transitions
     if not any(count for before, row in table.items() for after, count in row.items() if before != after):
@@ -203,10 +203,10 @@ def cost_block(found: RunComparison) -> Block:
     notes = tuple(
         f"{clean(judge, 100)}: {show_usd(then)} then, {show_usd(now)} now" for judge, then, now in found.costs
     )
-    return Block(f"Cost: {_cost(old)} then, {_cost(new)} now.", notes=notes if len(notes) > 1 else ())
+    return Block(f"Cost: {_show_cost(old)} then, {_show_cost(new)} now.", notes=notes if len(notes) > 1 else ())
 
 
-def _cost(calls: Mapping[str, Any]) -> str:
+def _show_cost(calls: Mapping[str, Any]) -> str:
     """Without a price per call: over all judges it would move with their shares, though no price did."""
     reused = f" ({calls['reused']:,} more were reused)" if calls["reused"] else ""
     return f"{show_usd(calls['cost_usd'])} for {plural(calls['made'], 'call')}{reused}"
@@ -225,7 +225,7 @@ def comparison_to_dict(found: RunComparison) -> dict[str, Any]:
     }
 
 
-def _change_to_dict(change: Change) -> dict[str, Any]:
+def _change_to_dict(change: RunChange) -> dict[str, Any]:
     turned = change.turned
     return {
         "judge": change.judge,
@@ -256,7 +256,3 @@ def _change_to_dict(change: Change) -> dict[str, Any]:
         "vote_shift_p_holm": turned.p_holm,
         "transitions": {before: dict(row) for before, row in turned.transitions.items()},
     }
-
-
-def _estimate(estimate: Estimate) -> dict[str, Any]:
-    return {name: getattr(estimate, name) for name in ("value", "low", "high", "n", "method", "note")}

@@ -19,7 +19,7 @@ from pytest_novelty.reports.text import clean, made_calls, plural, show_interval
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from pytest_novelty.between_runs.comparing import RunComparison
+    from pytest_novelty.between_runs.changes import RunComparison
     from pytest_novelty.drifting import Drift
     from pytest_novelty.results import Report
 

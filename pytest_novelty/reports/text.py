@@ -9,6 +9,8 @@ from pytest_novelty.headline import percent
 from pytest_novelty.metrics.catalogue import METRICS, QUANTITY, ROOT, SCORE, SIGNED
 from pytest_novelty.metrics.view import Estimate
 from pytest_novelty.model import Idea, Instance
+from pytest_novelty.printing import plural as plural
+from pytest_novelty.printing import printable
 
 if TYPE_CHECKING:
     from pytest_novelty.results import Calls
@@ -43,10 +45,6 @@ def show_interval(metric: str, estimate: Estimate) -> str:
     return f"[{low}, {high}]"
 
 
-def plural(count: int, noun: str, many: str = "") -> str:
-    return f"{count:,} {noun}" if count == 1 else f"{count:,} {many or f'{noun}s'}"
-
-
 def made_calls(calls: Calls) -> str:
     """Calls that were made; those that no verdict in the report rests on are paid for as well."""
     unfinished = f" ({calls.unfinished:,} of them for cases that did not end)" if calls.unfinished else ""
@@ -55,8 +53,7 @@ def made_calls(calls: Calls) -> str:
 
 def clean(text: str, limit: int = 10_000) -> str:
     """One line without control characters (a judge's reason may hold escape sequences) and without lone surrogates."""
-    text = text.encode("utf-8", "backslashreplace").decode("utf-8")
-    text = " ".join("".join(char if char.isprintable() else " " for char in text).split())
+    text = " ".join("".join(char if char.isprintable() else " " for char in printable(text)).split())
     return text if len(text) <= limit else f"{text[: limit - 3]}..."
 
 

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from pytest_novelty import evaluate
-from pytest_novelty.between_runs.comparing import RunComparison, compare_reports
+from pytest_novelty.between_runs.changes import RunComparison, compare_reports
 from pytest_novelty.between_runs.reading import SavedReport, load_report, read_report
 from pytest_novelty.cli import main
 from pytest_novelty.errors import SettingsError
@@ -427,6 +427,15 @@ def test_another_suite_is_refused_and_what_differs_is_said(pairs: Suite) -> None
     )
 
 
+def test_of_many_instances_five_are_named(pairs: Suite) -> None:
+    edited = _edited(pairs, **{f"i{k:03}": None for k in range(6)})
+    old, new = evaluate({"mine": right(0.9)}, pairs), evaluate({"mine": right(0.9)}, edited)
+    with pytest.raises(SettingsError, match=r"6 removed \(i000, i001, i002, i003, i004, \.\.\.\)"):
+        compared(old, new)
+    with pytest.raises(SettingsError, match=r"6 added \(i000, i001, i002, i003, i004, \.\.\.\)"):
+        compared(new, old)
+
+
 @pytest.mark.parametrize("change", [{"gold": "y"}, {"as_of": "2020"}, {"strata": {"group": "9"}}])
 def test_what_a_metric_depends_on_is_part_of_an_instance(change: dict[str, Any], pairs: Suite) -> None:
     suite = replace(pairs, cluster="group")
@@ -562,7 +571,7 @@ CONTRADICTIONS = [
     (_set("outcomes", 0, "tallies", "ab", "votes", {"i000x": 10**9}), "outcomes[0].tallies.ab.votes.i000x: "),
     (_set("outcomes", 0, "tallies", "ab", "votes", {"i000x": -3}), "outcomes[0].tallies.ab.votes.i000x: "),
     (_set("outcomes", 0, "tallies", "ab", "failed", {"error": 10**9}), "outcomes[0].tallies.ab.failed.error: "),
-    (_set("outcomes", 0, "tallies", "ab", "failed", {"error": 3}), "counts 6 votes in the order ab, and 3 were asked for"),
+    (_set("outcomes", 0, "tallies", "ab", "failed", {"error": 3}), "counts 6 votes in the order ab, of 3 asked for"),
     (_set("outcomes", 0, "tallies", "ab", "failed", {"lost": 1}), "has calls that failed as 'lost'"),
     (_set("outcomes", 0, "tallies", "-", {"votes": {}, "failed": {"error": 1}}), "has votes in the order '-'"),
     (_set("outcomes", 0, "result", "tie"), "is 'tie', and its label 'i000x' against 'i000x' is 'correct'"),
@@ -583,8 +592,8 @@ CONTRADICTIONS = [
     (_set("run", "settings", "orders", "ba"), "settings.orders: "),
     (_set("instances", 0, "gold", None), "the instance 'i000' of made has no gold, unlike its suite"),
     (_set("instances", 0, "cluster", "1"), "the instance 'i000' of made has a cluster, unlike its suite"),
-    (_set("instances", 0, "ideas", ["i000x"]), "the instance 'i000' of made has 1 ideas"),
-    (lambda data: data["instances"].pop(), "the suite made has 60 instances, and 59 are told"),
+    (_set("instances", 0, "ideas", ["i000x"]), "the instance 'i000' of made has 1 idea"),
+    (lambda data: data["instances"].pop(), "the suite made has 60 instances, and the report tells 59"),
     (_set("run", "suites", 0, "protocol", "triple"), "the suite made has the protocol 'triple'"),
 ]  # fmt: skip
 

@@ -141,7 +141,7 @@ def test_the_same_answer_asked_twice_is_no_conflict(run: Said, tmp_path: Path) -
     later = BASE._replace(created="2026-03-09T00:00:00Z", latency_s=9.0, cost_usd=1.0, tokens_in=7, retries=2)
     a, b = made(tmp_path / "a", BASE), made(tmp_path / "b", later)
     status, out, _ = run("store", "merge", a, b)
-    assert (status, out) == (0, f"{b}: 0 records added, 1 there already (1 were asked twice, with the same answer)\n")
+    assert (status, out) == (0, f"{b}: 0 records added, 1 there already (1 was asked twice, with the same answer)\n")
     assert held(a) == {"k": BASE}
 
 
@@ -268,9 +268,10 @@ def test_an_export_that_was_cut_is_refused_and_leaves_nothing_behind(run: Said, 
     cut, target = tmp_path / "cut.jsonl", tmp_path / "new" / "deep" / "b"
     for kept, line, told in (
         (lines[:4], 4, "was cut: after 3 records the line is missing that counts them"),
+        (lines[:2], 2, "was cut: after 1 record the line is missing that counts them"),
         (lines[:1], 1, "was cut: after 0 records the line is missing that counts them"),
-        (lines[:3] + lines[4:], 6, "was cut or edited: its last line tells 5 records, and 4 are there"),
-        (lines[1:4] + lines[5:], 5, "was cut or edited: its last line tells 5 records, and 4 are there"),
+        (lines[:3] + lines[4:], 6, "was cut or edited: its last line says 5, and 4 records can be read"),
+        (lines[1:4] + lines[5:], 5, "was cut or edited: its last line says 5, and 4 records can be read"),
         (lines[:3] + lines, 4, "was cut: after 2 records the line is missing that counts them"),
         (
             ['{"format": "novelty-records/9"}\n', *lines],
@@ -515,7 +516,7 @@ def test_later_answers_go_with_the_first(run: Said, tmp_path: Path) -> None:
     assert sorted(held(path)) == ["k2", "k2~night"]
     made(tmp_path / "b", BASE, young._replace(key="k~night", judge_version="2"))
     said = run("store", "gc", "--keep-versions", "1", "--store", tmp_path / "b")[1]
-    assert "would remove 2 records (1 of older versions, 1 later answers to the same questions)" in said
+    assert "would remove 2 records (1 of older versions, 1 later answer to the same questions)" in said
 
 
 # --- export and import: what would be lost ------------------------------------------------------------------------

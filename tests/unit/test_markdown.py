@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from pytest_novelty import evaluate
-from pytest_novelty.between_runs.comparing import compare_reports
+from pytest_novelty.between_runs.changes import compare_reports
 from pytest_novelty.between_runs.reading import read_report
 from pytest_novelty.cli import main
 from pytest_novelty.drifting import Differing, Drift

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Final
 
-from pytest_novelty.between_runs.comparing import RunComparison, compare_reports
+from pytest_novelty.between_runs.changes import RunComparison, compare_reports
 from pytest_novelty.between_runs.matching import check_alike, match_judges
 from pytest_novelty.between_runs.reading import SavedSuite, load_report, read_report
 from pytest_novelty.instances import instance_digest

@@ -19,7 +19,7 @@ MAIN: Final = {"pairwise": ("strict_accuracy",), "pointwise": ("accuracy", "auro
 
 
 @dataclass(frozen=True)
-class Change:
+class RunChange:
     """A judge on a suite under a variant, now against then, on the ``n`` instances that both runs judged.
 
     ``before``: the judge's name then. ``sizes``: how many instances the two runs judged (then, now). ``own_noise``: where votes
@@ -101,7 +101,7 @@ class RunComparison:
 
     old: str
     new: str
-    changes: tuple[Change, ...]
+    changes: tuple[RunChange, ...]
     ranks: tuple[Rank, ...]
     gates: tuple[TurnedGate, ...]
     tables: tuple[VariantTable, ...]
@@ -141,7 +141,7 @@ class RunComparison:
         return " ".join(filter(None, parts))
 
 
-def _listed(change: Change, metrics: list[str]) -> str:
+def _listed(change: RunChange, metrics: list[str]) -> str:
     return f"{change.place}: {', '.join(metrics)}" if metrics else ""
 
 
@@ -149,7 +149,7 @@ def compare_reports(old: SavedReport, new: SavedReport) -> RunComparison:
     """Compare two reports. Raises SettingsError, with all that differs, where they are not alike enough."""
     matched = match_reports(old, new)
     names = dict(matched.judges)
-    changes: list[Change] = []
+    changes: list[RunChange] = []
     pairs: list[Pair] = []
     for (suite, variant, judge), view in sorted(new.views.items(), key=_place):
         before = (suite, variant, names.get(judge, ""))
@@ -162,7 +162,7 @@ def compare_reports(old: SavedReport, new: SavedReport) -> RunComparison:
         known = (old.estimates.get(before, {}), new.estimates.get((suite, variant, judge), {}))
         metrics = metric_changes(pair, *known) if sizes == (len(pair), len(pair)) else metric_changes(pair)
         changes.append(
-            Change(judge, before[2], suite, variant, len(pair), sizes, tuple(metrics), turned_verdicts(pair))
+            RunChange(judge, before[2], suite, variant, len(pair), sizes, tuple(metrics), turned_verdicts(pair))
         )
         pairs.append(pair)
     found = [
@@ -193,7 +193,7 @@ def _cost(report: SavedReport, judge: str) -> float | None:
     return None if None in found else sum(value for value in found if value is not None)
 
 
-def _adjusted(changes: list[Change]) -> list[Change]:
+def _adjusted(changes: list[RunChange]) -> list[RunChange]:
     """Holm over every metric of every judge, suite and variant, and over their exchange tests.
 
     A metric that differs in no instance could not have been significant whatever its sign: it is no test and costs no power.
@@ -212,7 +212,7 @@ def _adjusted(changes: list[Change]) -> list[Change]:
 
 
 def _uncompared(
-    new: SavedReport, changes: list[Change], suites: tuple[str, ...], names: Mapping[str, str]
+    new: SavedReport, changes: list[RunChange], suites: tuple[str, ...], names: Mapping[str, str]
 ) -> Iterator[str]:
     """What is in the new report only, of judges and suites that are in both."""
     done = {(change.suite, change.variant, change.judge) for change in changes}
