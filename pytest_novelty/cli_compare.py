@@ -49,7 +49,7 @@ def compare_two_reports(arguments: argparse.Namespace) -> int:
     text = render_blocks(comparison_blocks(found), width=max(width, 80), colour=on_terminal)
     print_lines([text])
     if arguments.markdown is not None:
-        from pytest_novelty.reports.as_dict import write_atomically
+        from pytest_novelty.files import write_atomically
         from pytest_novelty.reports.markdown import comparison_to_markdown
 
         write_atomically(arguments.markdown, comparison_to_markdown(found), "utf-8")

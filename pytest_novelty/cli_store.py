@@ -84,8 +84,8 @@ def export_records(store: Path | None, out: Path | None, judge: str | None, no_t
     from pytest_novelty.cassette import without_texts
     from pytest_novelty.digests import canonical_json
     from pytest_novelty.exports import FRAME, framed
+    from pytest_novelty.files import write_atomically
     from pytest_novelty.keeping.inventory import open_existing
-    from pytest_novelty.reports.as_dict import write_atomically
     from pytest_novelty.store import record_to_dict
 
     path = store or Path(DEFAULT_STORE)

@@ -6,7 +6,6 @@ import contextlib
 import os
 import stat
 import tempfile
-import time
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -16,6 +15,7 @@ import pytest
 from pytest_novelty._pytest.ids import slug
 from pytest_novelty._pytest.probes import compare_with_store, note_left_out
 from pytest_novelty.errors import GoldenError, NoveltyError, SettingsError
+from pytest_novelty.files import write_atomically
 from pytest_novelty.golden import Golden, check_against, make_golden, merge, read_text, write_text
 from pytest_novelty.judges.registry import SHIPPED
 from pytest_novelty.masking import make_mask
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
 
 FOLDER: Final = "golden"
 _EXTENSION: Final = "txt"
-_LEFT_FOR_S: Final = 3600.0
 _INSTALL: Final = "Install the extra: pip install 'pytest-novelty[golden]'"
 
 
@@ -202,10 +201,7 @@ class Goldens:
             return
         collection = SnapshotCollection(location=str(path))
         collection.add(Snapshot(name=path.stem, data=files.serialize(text)))
-        try:
-            files.write_snapshot_collection(snapshot_collection=collection)
-        except OSError as error:
-            raise GoldenError(f"cannot be written: {error.strerror}", path=path) from None
+        files.write_snapshot_collection(snapshot_collection=collection)
         self.written.append(f"golden verdicts written: {FOLDER}/{path.name} ({_what_changed(old, golden)})")
 
     def _files(self) -> Any:
@@ -273,7 +269,7 @@ def _make_machinery() -> Any:
             """In one step, on the disk before it takes the old file's place: a killed run leaves the old one or the new one."""
             path = Path(snapshot_collection.location)
             for snapshot in snapshot_collection:
-                _replace(path, str(snapshot.data))
+                write_atomically(path, str(snapshot.data), "utf-8", GoldenError)
 
     return GoldenFiles()
 
@@ -299,24 +295,3 @@ def _alone(folder: Path) -> Iterator[None]:
         yield
     finally:
         os.close(handle)
-
-
-def _replace(path: Path, text: str) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    for left in path.parent.glob(f".{path.name}.*"):  # by a run that was killed, not by one that writes now
-        with contextlib.suppress(FileNotFoundError):
-            if time.time() - left.stat().st_mtime > _LEFT_FOR_S:
-                left.unlink()
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    try:
-        with open(handle, "w", encoding="utf-8", newline="\n") as file:  # noqa: PTH123 - the handle is open already
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        umask = os.umask(0)
-        os.umask(umask)
-        Path(name).chmod(0o666 & ~umask)
-        Path(name).replace(path)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise

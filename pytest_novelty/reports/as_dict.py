@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import json
-import os
-import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from pytest_novelty.drifting import drift_to_dict
-from pytest_novelty.errors import SettingsError
+from pytest_novelty.files import write_atomically
 from pytest_novelty.instances import instance_digest
 from pytest_novelty.judges.base import Traits
 from pytest_novelty.looks import SampleRange
@@ -271,29 +269,3 @@ def _comparison(item: Comparison) -> dict[str, Any]:
 def write_json(report: Report, path: Path) -> None:
     """Write the report as ASCII JSON. Raises SettingsError if it cannot be written."""
     write_atomically(path, json.dumps(report_to_dict(report), ensure_ascii=True, indent=1, allow_nan=False) + "\n")
-
-
-def write_atomically(path: Path, text: str | Iterable[str], encoding: str = "ascii") -> int:
-    """Write a text, or its parts, in one step: a reader sees the old file or the new one; the number of parts.
-
-    Raises SettingsError.
-    """
-    count = 0
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-        try:
-            with open(handle, "w", encoding=encoding) as file:  # noqa: PTH123 - the handle is open already
-                for part in [text] if isinstance(text, str) else text:
-                    file.write(part)
-                    count += 1
-            umask = os.umask(0)
-            os.umask(umask)
-            Path(name).chmod(0o666 & ~umask)
-            Path(name).replace(path)
-        except BaseException:
-            Path(name).unlink(missing_ok=True)
-            raise
-    except OSError as error:
-        raise SettingsError(f"cannot be written: {error.strerror}", path=path) from None
-    return count

@@ -59,7 +59,7 @@ def comparison_to_markdown(found: RunComparison) -> str:
 
 def write_markdown(report: Report, path: Path) -> None:
     """Write the report as UTF-8. Raises SettingsError if it cannot be written."""
-    from pytest_novelty.reports.as_dict import write_atomically
+    from pytest_novelty.files import write_atomically
 
     write_atomically(path, report_to_markdown(report), "utf-8")
 
