@@ -33,8 +33,8 @@ def add_compare(commands: Any) -> None:
 
 def compare_two_reports(arguments: argparse.Namespace) -> int:
     """Every metric then and now with its paired difference, verdicts that turned, variants by judge, ranks, gates and cost.
-    Worse is a metric that changed for the worse by more than chance, or a gate that passed and fails. Reports of other
-    instances, failure policies or profiles are refused, with what differs (status 4).
+    Worse is a metric that changed for the worse by more than chance, or a gate that fails and passed or was not there. Reports
+    of other instances, failure policies or profiles are refused, with what differs (status 4).
     """
     from pytest_novelty.between_runs.changes import compare_reports
     from pytest_novelty.between_runs.reading import load_report

@@ -22,6 +22,6 @@ def plural(count: int, noun: str, many: str = "") -> str:
     return f"{count:,} {noun}" if count == 1 else f"{count:,} {many or f'{noun}s'}"
 
 
-def name_some(names: Sequence[str]) -> str:
+def name_some(names: Sequence[str], between: str = ", ") -> str:
     """The first five names; that there are more is shown."""
-    return f"{', '.join(names[:_NAMED])}{', ...' if len(names) > _NAMED else ''}"
+    return between.join([*names[:_NAMED], "..."] if len(names) > _NAMED else names)

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
+from pytest_novelty.between_runs.gate_changes import GateChange, count_changed, gate_changes, gate_notes
 from pytest_novelty.between_runs.matching import match_reports
 from pytest_novelty.between_runs.reading import Key, SavedReport
 from pytest_novelty.metrics.own_noise import own_flip_rate
@@ -60,21 +61,6 @@ class Rank:
 
 
 @dataclass(frozen=True)
-class TurnedGate:
-    """A gate whose decision is another one now."""
-
-    judge: str
-    suite: str
-    gate: str
-    old: str
-    new: str
-
-    @property
-    def worse(self) -> bool:
-        return (self.old, self.new) == ("pass", "fail")
-
-
-@dataclass(frozen=True)
 class Cell:
     """One variant of one judge: ``value`` of the main metric, and its ``change`` from the reference (None for that itself)."""
 
@@ -103,7 +89,7 @@ class RunComparison:
     new: str
     changes: tuple[RunChange, ...]
     ranks: tuple[Rank, ...]
-    gates: tuple[TurnedGate, ...]
+    gates: tuple[GateChange, ...]
     tables: tuple[VariantTable, ...]
     calls: tuple[Mapping[str, Any], Mapping[str, Any]]
     costs: tuple[tuple[str, float | None, float | None], ...]
@@ -115,10 +101,7 @@ class RunComparison:
         found = [
             _listed(change, [metric.metric for metric in change.metrics if metric.worse]) for change in self.changes
         ]
-        turned = [
-            f"{gate.judge} on {gate.suite}: {gate.gate} passed and fails now" for gate in self.gates if gate.worse
-        ]
-        return [*filter(None, found), *turned]
+        return [*filter(None, found), *(gate.clause for gate in self.gates if gate.worse)]
 
     @property
     def improvements(self) -> list[str]:
@@ -138,7 +121,7 @@ class RunComparison:
             parts.append(f"No metric differs from {self.old} by more than chance.")
         if moved:
             parts.append(f"Votes or scores moved beyond noise: {'; '.join(moved)}.")
-        return " ".join(filter(None, parts))
+        return " ".join(filter(None, [*parts, count_changed(self.gates)]))
 
 
 def _listed(change: RunChange, metrics: list[str]) -> str:
@@ -169,16 +152,21 @@ def compare_reports(old: SavedReport, new: SavedReport) -> RunComparison:
         replace(change, own_noise=own_flip_rate(pair) if change.turned.starred else None)
         for change, pair in zip(_adjusted(changes), pairs, strict=True)
     ]
+    gates = gate_changes(old, new, matched.suites, matched.judges)
     return RunComparison(
         old.source,
         new.source,
         tuple(found),
         tuple(_ranks(old, new, matched.suites, matched.judges)),
-        tuple(_turned_gates(old, new, names)),
+        tuple(gates),
         tuple(_variant_tables(old, new, matched.suites, matched.judges)),
         (old.calls, new.calls),
         tuple((name, _cost(old, before), _cost(new, name)) for name, before in matched.judges),
-        (*matched.notes, *_uncompared(new, changes, matched.suites, names)),
+        (
+            *matched.notes,
+            *gate_notes(gates, len(matched.judges)),
+            *_uncompared(new, changes, matched.suites, names),
+        ),
     )
 
 
@@ -245,13 +233,6 @@ def _ranks(
         for name in sorted(values[1], key=lambda judge: (-values[1][judge], judge)):
             places = [1 + sum(value > of_all[name] for value in of_all.values()) for of_all in values]
             yield Rank(suite, metric, name, *places)
-
-
-def _turned_gates(old: SavedReport, new: SavedReport, names: Mapping[str, str]) -> Iterator[TurnedGate]:
-    for (judge, suite, gate), decision in new.gates.items():
-        before = old.gates.get((names.get(judge, ""), suite, gate))
-        if before is not None and before != decision:
-            yield TurnedGate(judge, suite, gate, before, decision)
 
 
 def _variant_tables(

@@ -10,8 +10,8 @@ from pytest_novelty.between_runs.reading import SavedReport, SavedSuite
 from pytest_novelty.errors import SettingsError
 from pytest_novelty.printing import name_some
 
-_SETTINGS: Final = {"votes": "--novelty-votes", "orders": "--novelty-orders", "threshold": "--novelty-threshold"}
-"""Settings in which comparable runs may differ; that they do is worth a note."""
+_SETTINGS: Final = ("votes", "orders", "threshold", "decide", "inconclusive", "strict", "missing", "probe")
+"""Settings in which comparable runs may differ, among them all that make a run fail or not; that they do is worth a note."""
 
 
 @dataclass(frozen=True)
@@ -108,10 +108,12 @@ def _notes(old: SavedReport, new: SavedReport, suites: Sequence[str], judges: Se
     for report, kept, when in ((old, matched[0], "then"), (new, matched[1], "now")):
         if left := [name for name in report.judges if name not in kept]:
             notes.append(f"only there {when}: judge {', '.join(left)}")
-    for setting, option in _SETTINGS.items():
-        before, after = old.run["settings"].get(setting), new.run["settings"].get(setting)
-        if before != after:
-            notes.append(f"{option} was {_said(before)} and is {_said(after)}")
+    then, now = old.run["settings"], new.run["settings"]
+    for setting in _SETTINGS:
+        if setting in then and setting in now and then[setting] != now[setting]:
+            notes.append(
+                f"--novelty-{setting} was {_said(setting, then[setting])} and is {_said(setting, now[setting])}"
+            )
     for name, before in judges:
         notes += _notes_on_judge(before, name, old.judges[before], new.judges[name])
     return notes
@@ -125,5 +127,7 @@ def _notes_on_judge(before: str, name: str, old: Mapping[str, object], new: Mapp
     return [] if before == name else [f"{called}: the same version under another name"]
 
 
-def _said(value: object) -> str:
-    return "as the suite says" if value is None else str(value)
+def _said(setting: str, value: object) -> str:
+    if value is None:
+        return "as the suite says" if setting in ("votes", "orders") else "not given"
+    return ("not given", "given")[value] if isinstance(value, bool) else str(value)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -20,6 +21,7 @@ from pytest_novelty.validation import explain, load_schema, shipped_check
 
 _HINT: Final = "Write one with --novelty-report out.json"
 _CLUSTER: Final = "cluster"
+_BY_POINT: Final = re.compile(r"@\s*point\s*[@<>]")
 Key = tuple[str, str, str]
 """(suite, variant, judge)."""
 
@@ -37,6 +39,35 @@ class SavedSuite:
 
 
 @dataclass(frozen=True)
+class SavedGate:
+    """A gate as it is written, what it asks for and how it was decided. ``point``: it says itself that the value decides."""
+
+    text: str
+    metric: str
+    variant: str
+    stratum: str | None
+    absolute: bool
+    op: str
+    threshold: float
+    point: bool
+    decision: str
+
+    @property
+    def upper(self) -> bool:
+        return self.op in ("<=", "<")
+
+    @property
+    def quantity(self) -> tuple[object, ...]:
+        """On what, and in which direction, it sets a threshold."""
+        return self.metric, self.variant, self.stratum, self.absolute, self.upper
+
+    @property
+    def demand(self) -> tuple[object, ...]:
+        """Equal for gates that ask for the same."""
+        return *self.quantity, self.op, self.threshold, self.point
+
+
+@dataclass(frozen=True)
 class SavedReport:
     """A report, as far as it can be compared with another.
 
@@ -47,7 +78,7 @@ class SavedReport:
     views: the votes, by (suite, variant, judge). The intervals computed from them are of 95 %.
     estimates: single-view metrics of all instances, by the same keys, then by name; as the report has them.
     changes: of each variant against its reference: (change, starred) by key and metric.
-    gates: (judge, suite, gate as written) to its decision.
+    gates: by (judge, suite), in the order of the report.
     calls: the ``calls`` section.
     """
 
@@ -58,7 +89,7 @@ class SavedReport:
     views: Mapping[Key, View]
     estimates: Mapping[Key, Mapping[str, Estimate]]
     changes: Mapping[Key, Mapping[str, tuple[float | None, bool]]]
-    gates: Mapping[tuple[str, str, str], str]
+    gates: Mapping[tuple[str, str], Sequence[SavedGate]]
     calls: Mapping[str, Any]
 
     @property
@@ -132,9 +163,18 @@ def read_report(data: Mapping[str, Any], source: str, *, own: bool = False) -> S
             }
             for item in data["variants"]
         },
-        {(gate["judge"], gate["suite"], gate["name"]): gate["decision"] for gate in data["gates"]},
+        _gates(data["gates"]),
         data["calls"],
     )
+
+
+def _gates(rows: Sequence[Mapping[str, Any]]) -> dict[tuple[str, str], list[SavedGate]]:
+    found: dict[tuple[str, str], list[SavedGate]] = {}
+    for row in rows:
+        told = {name: row[name] for name in ("metric", "variant", "stratum", "absolute", "op", "threshold", "decision")}
+        point = _BY_POINT.search(row["name"]) is not None  # the row tells it also where --novelty-decide says so
+        found.setdefault((row["judge"], row["suite"]), []).append(SavedGate(row["name"], point=point, **told))
+    return found
 
 
 def _contradictions(

@@ -7,6 +7,7 @@ from dataclasses import asdict
 from typing import Any, Final
 
 from pytest_novelty.between_runs.changes import Cell, RunChange, RunComparison, VariantTable
+from pytest_novelty.between_runs.gate_changes import ADDED, REMOVED, GateChange
 from pytest_novelty.metrics.catalogue import METRICS, QUANTITY, SCORE, SHARE
 from pytest_novelty.metrics.regression import MetricChange
 from pytest_novelty.metrics.view import Estimate
@@ -186,15 +187,23 @@ def _moved(places: int) -> str:
 
 def _gates(found: RunComparison) -> Iterator[Block]:
     if found.gates:
+        rows = tuple(
+            (gate.called, gate.judge, clean(gate.suite, 100), gate.old or "-", gate.new or "-", _of_gate(gate))
+            for gate in found.gates
+        )
         headings: tuple[tuple[str, Justify], ...] = (
             ("gate", "left"),
             ("judge", "left"),
             ("suite", "left"),
             ("then", "left"),
             ("now", "left"),
+            ("", "left"),
         )
-        rows = tuple((gate.gate, gate.judge, clean(gate.suite, 100), gate.old, gate.new) for gate in found.gates)
-        yield Block("Gates that are decided otherwise", headings, rows)
+        yield Block("Gates that are decided otherwise, or are not the same", headings, rows)
+
+
+def _of_gate(gate: GateChange) -> str:
+    return "WORSE" if gate.worse else gate.how if gate.how in (ADDED, REMOVED) else ""
 
 
 def cost_block(found: RunComparison) -> Block:

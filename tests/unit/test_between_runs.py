@@ -15,8 +15,10 @@ import pytest
 
 from pytest_novelty import evaluate
 from pytest_novelty.between_runs.changes import RunComparison, compare_reports
+from pytest_novelty.between_runs.gate_changes import ADDED, ALTERED, LOOSENED, REMOVED, TIGHTENED, GateChange
 from pytest_novelty.between_runs.reading import SavedReport, load_report, read_report
 from pytest_novelty.cli import main
+from pytest_novelty.deciding import FAIL, INCONCLUSIVE, NOT_ENFORCED, PASS
 from pytest_novelty.errors import SettingsError
 from pytest_novelty.metrics.catalogue import CATALOGUE
 from pytest_novelty.model import NOT_NOVEL, NOVEL, Axes, Idea, Instance, Suite, Variant
@@ -24,6 +26,7 @@ from pytest_novelty.reports.between_runs import comparison_blocks, comparison_to
 from pytest_novelty.reports.blocks import render_blocks
 from pytest_novelty.reports.markdown import comparison_to_markdown
 from pytest_novelty.results import Report
+from pytest_novelty.validation import shipped_check
 
 PARTS = ("value", "low", "high", "n", "method", "sd")
 MakeSuite = Callable[..., Suite]
@@ -274,6 +277,7 @@ def test_judges_and_settings_of_one_side_are_told(pairs: Suite) -> None:
         "only there now: judge come",
         "--novelty-votes was 2 and is 3",
         "--novelty-orders was as the suite says and is ab",
+        "made: gate added: vote_shift[max]<=0.25",
         "nothing to compare a on made, variant warm, with",
     )
     assert found.changes[0].turned.vote_shift.note == "the two were asked in different orders"
@@ -293,11 +297,133 @@ def test_a_gate_that_passed_and_fails_is_a_regression(pairs: Suite) -> None:
     suite = replace(pairs, gates=("strict_accuracy>=0.80", "tie_rate<=0.9", "soft_accuracy>=0.9"))
     old, new = evaluate({"mine": right(1.0)}, suite), evaluate({"mine": right(0.6, "2")}, suite)
     found = compared(old, new)
-    turned = {gate.gate: (gate.old, gate.new, gate.worse) for gate in found.gates}
-    assert turned["strict_accuracy>=0.80"] == ("pass", "fail", True)
+    turned = {gate.gate: (gate.old, gate.new, gate.how, gate.worse) for gate in found.gates}
+    assert turned["strict_accuracy>=0.80"] == ("pass", "fail", "", True)
     assert "tie_rate<=0.9" not in turned
+    assert "gates are not the same" not in found.headline
     assert "mine on made: strict_accuracy>=0.80 passed and fails now" in found.regressions
     assert not [gate for gate in compared(new, old).gates if gate.worse]
+
+
+@pytest.mark.parametrize("new", [PASS, FAIL, INCONCLUSIVE, NOT_ENFORCED, None])
+@pytest.mark.parametrize("old", [PASS, FAIL, INCONCLUSIVE, NOT_ENFORCED, None])
+def test_which_gates_are_worse(old: str | None, new: str | None) -> None:
+    """It fails now and passed, or nobody asked: what was undecided may fail by chance, and what failed is no worse."""
+    assert GateChange("mine", "made", "g", "g", old, new).worse == (new == FAIL and old in (PASS, None))
+
+
+def gated(suite: Suite, *gates: str, share: float = 0.7, **options: Any) -> Report:
+    return evaluate({"mine": right(share)}, suite, gates=gates, **options)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "how", "note"),
+    [
+        ("strict_accuracy>=0.9", "strict_accuracy>=0.1", LOOSENED, "gate loosened: {old}, now {new}"),
+        ("strict_accuracy>=0.1", "strict_accuracy>=0.9", TIGHTENED, "gate tightened: {old}, now {new}"),
+        ("invalid_rate<=0.1", "invalid_rate<=0.5", LOOSENED, "gate loosened: {old}, now {new}"),
+        ("invalid_rate<=0.5", "invalid_rate<=0.1", TIGHTENED, "gate tightened: {old}, now {new}"),
+        ("strict_accuracy>=0.5", "strict_accuracy>0.5", TIGHTENED, "gate tightened: {old}, now {new}"),
+        ("invalid_rate<0.5", "invalid_rate<=0.5", LOOSENED, "gate loosened: {old}, now {new}"),
+        ("tie_rate<=0.5", "tie_rate@point<=0.5", ALTERED, "gate decided another way: {old}, now {new}"),
+        ("tie_rate@ point <=0.5", "tie_rate<=0.5", ALTERED, "gate decided another way: {old}, now {new}"),
+        ("", "tie_rate<=0.5", ADDED, "gate added: {new}"),
+        ("tie_rate<=0.5", "", REMOVED, "gate removed: {old}"),
+    ],
+)
+def test_gates_that_are_not_the_same_are_told(old: str, new: str, how: str, note: str, pairs: Suite) -> None:
+    """By option, with the very same verdicts."""
+    reports = [gated(pairs, *filter(None, [gate, "soft_accuracy>=0.2"])) for gate in (old, new)]
+    found = compared(*reports)
+    (change,) = found.gates
+    assert (change.before, change.gate, change.how) == (old, new, how)
+    assert found.notes == (f"made: {note.format(old=old, new=new)}",)
+    assert found.headline.endswith(f"The gates are not the same: 1 {how}.")
+    text = shown(found)
+    assert "Gates that are decided otherwise, or are not the same" in text
+    assert (f"{new} ({how}, {old} then)" if old and new else f"{old or new} ") in text
+    assert f"- made: gate {how}: " in comparison_to_markdown(found)
+    row = comparison_to_dict(found)["gates"][0]
+    assert (row["before"], row["gate"], row["how"], row["worse"]) == (old, new, how, change.worse)
+    fits(found, reports[1])
+
+
+def fits(found: RunComparison, report: Report) -> None:
+    """The section fits the schema of reports."""
+    report.against = found
+    assert shipped_check("report")(json.loads(json.dumps(report.to_dict())))
+    report.against = None
+
+
+def test_a_gate_is_the_same_however_it_is_written(pairs: Suite) -> None:
+    found = compared(gated(pairs, "strict_accuracy>=0.50"), gated(pairs, " strict_accuracy >= .5"))
+    assert (found.gates, found.notes) == ((), ())
+
+
+def test_a_gate_of_a_stratum_or_variant_is_another_one(pairs: Suite) -> None:
+    gates = ("strict_accuracy>=0.5", "strict_accuracy[warm]>=0.4", "strict_accuracy@group:1>=0.3")
+    old, new = gated(pairs, *gates, variants=["warm"]), gated(pairs, gates[0], variants=["warm"])
+    removed = [change.before for change in compared(old, new).gates if change.how == REMOVED]
+    assert removed == list(gates[:0:-1])
+    assert {change.how for change in compared(old, new).gates} == {REMOVED}
+    assert {change.how for change in compared(new, old).gates} == {ADDED}
+
+
+def test_several_gates_on_one_metric_are_paired_by_their_thresholds(pairs: Suite) -> None:
+    names = [f"strict_accuracy>=0.{digit}" for digit in "12345"]
+    found = compared(gated(pairs, *names[:3]), gated(pairs, names[1], names[4]))
+    assert [(change.before, change.gate, change.how) for change in found.gates] == [
+        (names[0], names[4], TIGHTENED),
+        (names[2], "", REMOVED),
+    ]
+
+
+def test_a_gate_that_is_new_and_fails_is_a_regression(
+    pairs: Suite, run: Callable[..., tuple[int, str, str]], tmp_path: Path
+) -> None:
+    without, low, high = (gated(pairs, *gates) for gates in ((), ("strict_accuracy>=0.1",), ("strict_accuracy>=0.9",)))
+    for then, now, told in (
+        (without, high, "mine on made: strict_accuracy>=0.9 is new and fails"),
+        (low, high, "mine on made: strict_accuracy>=0.9 (tightened, strict_accuracy>=0.1 then) passed and fails now"),
+        (high, low, ""),
+        (high, without, ""),
+        (without, low, ""),
+    ):
+        assert compared(then, now).regressions == ([told] if told else [])
+        paths = write(tmp_path / "then.json", then), write(tmp_path / "now.json", now)
+        assert run(*paths, "--fail-on-regression")[0] == bool(told)
+
+
+def test_judges_whose_gates_differ_are_named(pairs: Suite) -> None:
+    """A gate of a variant that one judge takes alone."""
+    judges = {"a": right(0.7), "b": right(0.7)}
+    old, new = evaluate(judges, pairs), evaluate(judges, pairs, gates=["strict_accuracy>=0.1"])
+    assert compared(old, new).notes == ("made: gate added: strict_accuracy>=0.1",)
+    data = new.to_dict()
+    data["gates"] = [gate for gate in data["gates"] if gate["judge"] == "a"]
+    found = compare_reports(saved(old, "then"), read_report(data, "now"))
+    assert found.notes == ("a on made: gate added: strict_accuracy>=0.1",)
+
+
+def test_settings_that_make_a_run_fail_are_told(pairs: Suite) -> None:
+    old = gated(pairs, "strict_accuracy>=0.9")
+    data = gated(pairs, "strict_accuracy>=0.9", decide="point").to_dict()
+    data["run"]["settings"].update(inconclusive="fail", strict=True)
+    new = read_report(data, "now")
+    found = compare_reports(saved(old, "then"), new)
+    assert found.notes == (
+        "--novelty-decide was interval and is point",
+        "--novelty-inconclusive was warn and is fail",
+        "--novelty-strict was not given and is given",
+    )
+    assert {change.how for change in found.gates} <= {""}
+    data = json.loads(json.dumps(data))
+    data["run"]["settings"].update(missing="warn", probe=30)
+    found = compare_reports(new, read_report(data, "now"))
+    assert found.notes == ("--novelty-missing was fail and is warn", "--novelty-probe was not given and is 30")
+    for name in ("decide", "inconclusive", "strict", "missing", "probe"):
+        del data["run"]["settings"][name]  # as an earlier version wrote it
+    assert compare_reports(read_report(data, "then"), new).notes == ()
 
 
 def test_variants_by_judge(pairs: Suite) -> None:
