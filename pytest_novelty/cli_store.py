@@ -7,11 +7,12 @@ import datetime as dt
 import json
 import math
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from pytest_novelty.errors import SettingsError, StoreError
-from pytest_novelty.printing import print_lines
+from pytest_novelty.printing import plural, print_lines
 from pytest_novelty.settings import DEFAULT_STORE
 
 if TYPE_CHECKING:
@@ -29,11 +30,12 @@ def add_export(commands: Any) -> None:
     export.add_argument("--out", type=Path, default=None, help="the file to write; default: standard output")
     export.add_argument("--judge", default=None, help="only this judge's records")
     export.add_argument(
+        "--all-generations", action="store_true", help="also what probes asked past the store, which no run reads"
+    )
+    export.add_argument(
         "--no-text", action="store_true", help="leave out answers, reasons and messages: for unpublished ideas"
     )
-    export.set_defaults(
-        run=lambda arguments: export_records(arguments.store, arguments.out, arguments.judge, arguments.no_text)
-    )
+    export.set_defaults(run=export_records)
 
 
 def add_store(commands: Any) -> None:
@@ -49,6 +51,7 @@ def add_store(commands: Any) -> None:
     _add_place(gc)
     gc.add_argument("--keep-versions", type=_whole, metavar="N", help="all but the N newest versions of each judge")
     gc.add_argument("--older-than", type=_whole, metavar="DAYS", help="answers older than so many days")
+    gc.add_argument("--later-generations", action="store_true", help="what probes asked past the store")
     gc.add_argument("--judge", default=None, help="only this judge's records")
     gc.add_argument("--yes", action="store_true", help="do it; without this only what would go is shown")
     gc.set_defaults(run=collect_garbage)
@@ -76,8 +79,8 @@ def _whole(text: str) -> int:
     return int(text)
 
 
-def export_records(store: Path | None, out: Path | None, judge: str | None, no_text: bool = False) -> int:
-    """Write every record of a store, one JSON object a line, sorted, ASCII: a cassette for --novelty-offline
+def export_records(arguments: argparse.Namespace) -> int:
+    """Write the records of a store that runs read, one JSON object a line, sorted, ASCII: a cassette for --novelty-offline
     --novelty-store FILE, and for --novelty-judge replay:FILE. Two exports of equal records are equal files. The first line says
     what the file is, the last one counts its records: a file that was cut is refused.
     """
@@ -85,17 +88,20 @@ def export_records(store: Path | None, out: Path | None, judge: str | None, no_t
     from pytest_novelty.digests import canonical_json
     from pytest_novelty.exports import FRAME, framed
     from pytest_novelty.files import write_atomically
-    from pytest_novelty.keeping.inventory import open_existing
+    from pytest_novelty.keeping.inventory import check_judge, open_existing
+    from pytest_novelty.model import LATER
     from pytest_novelty.store import record_to_dict
 
-    path = store or Path(DEFAULT_STORE)
+    path, out, judge = arguments.store or Path(DEFAULT_STORE), arguments.out, arguments.judge
     if out is not None and _is_database(out):
         raise SettingsError(
             "is a database, a store perhaps: an export would take its place", path=out, hint="Give --out another name"
         )
     opened = open_existing(path)
     try:
-        written = without_texts if no_text else record_to_dict
+        check_judge(opened, judge)
+        written = without_texts if arguments.no_text else record_to_dict
+        left_out = 0
 
         def line_of(record: Record) -> str:
             try:
@@ -104,12 +110,33 @@ def export_records(store: Path | None, out: Path | None, judge: str | None, no_t
                 _refuse_number(record, path)
                 raise
 
-        lines = framed(line_of(record) for record in opened.records() if judge in (None, record.judge))
+        def lines_of_judge() -> Iterator[str]:
+            nonlocal left_out
+            is_empty = True
+            for record in opened.records():
+                if judge not in (None, record.judge):
+                    continue
+                if LATER in record.key and not arguments.all_generations:
+                    left_out += 1
+                else:
+                    is_empty = False
+                    yield line_of(record)
+            if is_empty:  # nothing takes the place of an export that is there
+                raise SettingsError(
+                    "has no record to export",
+                    path=path,
+                    hint="Add --all-generations for those of probes"
+                    if left_out
+                    else "Judge something first, or name another with --store",
+                )
+
+        lines = framed(lines_of_judge())
         if out is None:
             sys.stdout.writelines(lines)
             return 0
         count = write_atomically(out, lines) - FRAME
-        print(f"{count} records written to {out}")
+        more = f" ({left_out:,} of later generations left out; --all-generations writes them, too)" if left_out else ""
+        print_lines([f"{plural(count, 'record')} written to {out}{more}"])
         return 0
     finally:
         opened.close()
@@ -154,7 +181,7 @@ def collect_garbage(arguments: argparse.Namespace) -> int:
     from pytest_novelty.keeping.disposal import Wanted, dispose, show_disposal
 
     path = arguments.store or Path(DEFAULT_STORE)
-    wanted = Wanted(arguments.keep_versions, arguments.older_than, arguments.judge)
+    wanted = Wanted(arguments.keep_versions, arguments.older_than, arguments.later_generations, arguments.judge)
     print_lines(show_disposal(path, dispose(path, wanted, now=dt.datetime.now(dt.UTC), remove=arguments.yes)))
     return 0
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
-from pytest_novelty.keeping.inventory import open_existing, shrink, size_of
+from pytest_novelty.keeping.inventory import check_judge, open_existing, shrink, size_of
 from pytest_novelty.model import LATER
 from pytest_novelty.store import NOT_REUSED
 
@@ -19,11 +19,13 @@ _FAILED: Final = f"status IN ({','.join('?' * len(NOT_REUSED))})"
 @dataclass(frozen=True)
 class Wanted:
     """What to take out beside failed calls. ``keep_versions``: all but the so many newest versions of each judge, newest by
-    their last answer. ``older_than_days``: answers from before. ``judge``: nothing of other judges.
+    their last answer. ``older_than_days``: answers from before. ``later``: all later generations. ``judge``: nothing of other
+    judges.
     """
 
     keep_versions: int | None = None
     older_than_days: int | None = None
+    later: bool = False
     judge: str | None = None
 
 
@@ -31,10 +33,10 @@ class Wanted:
 class Disposal:
     """What would go, or went: counts of records, and what their calls cost.
 
-    ``old_versions`` and ``old_answers`` may count the same record; ``records`` counts each once. ``later``: answers of later
-    generations that go with their first, which they were to be compared with. ``unpriced``: calls of unknown
-    cost among them. ``size_bytes``: of the file, before. ``freed_bytes``: None where nothing was removed yet; 0 where another
-    run held the file.
+    ``old_versions`` and ``old_answers`` may count the same record, and so may ``failed`` and the others; ``records`` counts each
+    once. ``later``: answers of later generations that are to go, or go with their first, which they were to be compared with.
+    ``unpriced``: calls of unknown cost among them. ``size_bytes``: of the file, before. ``freed_bytes``: None where nothing was
+    removed yet; 0 where another run held the file.
     """
 
     failed: int
@@ -49,11 +51,13 @@ class Disposal:
 
 
 def dispose(path: Path, wanted: Wanted, *, now: dt.datetime, remove: bool) -> Disposal:
-    """Count what ``wanted`` and failed calls come to; with ``remove`` take it out. Raises SettingsError, StoreError.
+    """Count what ``wanted`` and failed calls come to; with ``remove`` take it out. Raises SettingsError (there is no store, or
+    no record of the judge), StoreError.
 
     A record that does not tell its time is of unknown age, and not old.
     """
     with closing(open_existing(path)) as store:
+        check_judge(store, wanted.judge)
         before = size_of(path)
         own, own_values = ("1", []) if wanted.judge is None else ("judge = ?", [wanted.judge])
         failed, failed_values = f"({_FAILED} AND {own})", [*NOT_REUSED, *own_values]
@@ -61,8 +65,10 @@ def dispose(path: Path, wanted: Wanted, *, now: dt.datetime, remove: bool) -> Di
         answers, answer_values = _old_answers(wanted, own, own_values, now)
         chosen, chosen_values = f"({versions} OR {answers})", [*version_values, *answer_values]
         first = f"SELECT key FROM records WHERE instr(key, ?) = 0 AND {chosen}"
-        later = f"(NOT {chosen} AND instr(key, ?) > 0 AND substr(key, 1, instr(key, ?) - 1) IN ({first}))"
-        later_values = [*chosen_values, LATER, LATER, LATER, *chosen_values]
+        follows = f"substr(key, 1, instr(key, ?) - 1) IN ({first})"
+        all_of_them, all_values = (own, own_values) if wanted.later else ("0", [])
+        later = f"(NOT {chosen} AND instr(key, ?) > 0 AND ({all_of_them} OR {follows}))"
+        later_values = [*chosen_values, LATER, *all_values, LATER, LATER, *chosen_values]
         unwanted = f"{failed} OR {chosen} OR {later}"
         values: list[Any] = [*failed_values, *chosen_values, *later_values]
         query = (

@@ -10,6 +10,7 @@ from typing import Any, Final, NamedTuple
 
 from pytest_novelty.errors import SettingsError, StoreError
 from pytest_novelty.model import LATER, OK
+from pytest_novelty.printing import name_some
 from pytest_novelty.store import NOT_REUSED, SqliteStore
 
 
@@ -110,6 +111,18 @@ def open_existing(path: Path, elsewhere: str = BY_OPTION) -> SqliteStore:
     if not path.is_file():
         raise SettingsError("there is no store", path=path, hint="Name one with --store")
     return SqliteStore(path, check=True, elsewhere=elsewhere)
+
+
+def check_judge(store: SqliteStore, judge: str | None) -> None:
+    """Raise SettingsError, with the judges that are there, if a judge was named of which a store has no record."""
+    if judge is None or store.row("SELECT 1 FROM records WHERE judge = ? LIMIT 1", [judge]) is not None:
+        return
+    there = [name for (name,) in store.rows("SELECT DISTINCT judge FROM records ORDER BY 1", [])]
+    raise SettingsError(
+        f"has no record of the judge {judge!r}",
+        path=store.path,
+        hint=f"It has records of: {name_some(there)}" if there else "It is empty",
+    )
 
 
 def size_of(path: Path) -> int:

@@ -213,14 +213,11 @@ def test_a_replay_reads_what_a_run_reads(lab: Lab) -> None:
     first = lab.judge()
     state(lab, "m-01 turned")
     lab.judge("judge", "small", "--novelty-probe=30")
-    assert (
-        main(
-            ["export", "--store", str(lab.path / ".novelty" / "verdicts.sqlite"), "--out", str(lab.path / "all.jsonl")]
-        )
-        == 0
-    )
-    again = lab.judge("replay:all.jsonl")
-    assert again.outcomes() == first.outcomes()
+    store = str(lab.path / ".novelty" / "verdicts.sqlite")
+    for more in ([], ["--all-generations"]):
+        assert main(["export", "--store", store, "--out", str(lab.path / "all.jsonl"), *more]) == 0
+        assert ("~" in (lab.path / "all.jsonl").read_text()) == bool(more)
+        assert lab.judge("replay:all.jsonl").outcomes() == first.outcomes()
 
 
 # --- age ----------------------------------------------------------------------------------------------------

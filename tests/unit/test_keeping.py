@@ -334,6 +334,49 @@ def test_a_store_is_not_imported(run: Said, tmp_path: Path) -> None:
     assert not (tmp_path / "a").exists()
 
 
+# --- export -------------------------------------------------------------------------------------------------------
+
+LATER_ONES = [BASE._replace(key="k~night", label="y"), BASE._replace(key="z~night", judge="zeta")]
+
+
+def test_an_export_is_of_what_runs_read_unless_more_is_asked_for(run: Said, tmp_path: Path) -> None:
+    path, out = made(tmp_path / "a", BASE, BASE._replace(key="z", judge="zeta"), *LATER_ONES), tmp_path / "e.jsonl"
+    told = " (2 of later generations left out; --all-generations writes them, too)\n"
+    assert run("export", "--store", path, "--out", out) == (0, f"2 records written to {out}{told}", "")
+    assert [json.loads(line)["key"] for line in out.read_text().splitlines()[1:-1]] == ["k", "z"]
+    assert run("export", "--store", path, "--out", out, "--judge", "zeta")[1].startswith(
+        f"1 record written to {out} (1 "
+    )
+    assert run("export", "--store", path, "--out", out, "--all-generations") == (0, f"4 records written to {out}\n", "")
+    run("store", "import", out, "--store", tmp_path / "b")
+    assert held(tmp_path / "b") == held(path)
+
+
+@pytest.mark.parametrize("command", [["export"], ["store", "export"], ["store", "gc"], ["store", "gc", "--yes"]])
+def test_a_judge_that_is_not_there_is_an_error(command: list[str], run: Said, tmp_path: Path) -> None:
+    path, out = made(tmp_path / "a", BASE, FAILED._replace(key="f", judge="b")), tmp_path / "e.jsonl"
+    before = held(path)
+    out.write_text("a good one")
+    where = ["--out", out] if "export" in command else []
+    status, said, err = run(*command, "--store", path, "--judge", "nobody", *where)
+    assert (status, said) == (4, "")
+    assert err == f"pytest-novelty: {path}: has no record of the judge 'nobody'. It has records of: b, judge\n"
+    assert (out.read_text(), held(path)) == ("a good one", before)
+    assert run(*command, "--store", made(tmp_path / "none"), "--judge", "judge", *where)[2].endswith(". It is empty\n")
+
+
+def test_an_export_of_nothing_takes_no_place(run: Said, tmp_path: Path) -> None:
+    out = tmp_path / "e.jsonl"
+    out.write_text("a good one")
+    for path, hint in (
+        (made(tmp_path / "empty"), "Judge something first, or name another with --store"),
+        (made(tmp_path / "a", *LATER_ONES), "Add --all-generations for those of probes"),
+    ):
+        status, said, err = run("export", "--store", path, "--out", out)
+        assert (status, said, err) == (4, "", f"pytest-novelty: {path}: has no record to export. {hint}\n")
+        assert out.read_text() == "a good one"
+
+
 # --- info ---------------------------------------------------------------------------------------------------------
 
 
@@ -449,6 +492,9 @@ def versions(path: Path) -> Path:
         (Wanted(older_than_days=21), {"failed", "a3", "b3"}),
         (Wanted(older_than_days=25, keep_versions=2, judge="a"), {"a3"}),
         (Wanted(older_than_days=3650), {"failed"}),
+        (Wanted(older_than_days=3650, judge="a"), set()),
+        (Wanted(older_than_days=21, judge="b"), {"failed", "b3"}),
+        (Wanted(later=True), {"failed"}),
     ],
 )
 def test_what_goes(wanted: Wanted, gone: set[str], tmp_path: Path) -> None:
@@ -498,11 +544,52 @@ def test_gc_gives_space_back_unless_another_run_holds_the_file(run: Said, tmp_pa
         assert is_held or path.stat().st_size < size / 5
 
 
-@pytest.mark.parametrize("arguments", [["--keep-versions", "0"], ["--older-than", "-1"], ["--older-than", "\u0663"]])
-def test_gc_wants_whole_numbers(arguments: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize("option", ["--keep-versions", "--older-than"])
+@pytest.mark.parametrize("given", ["0", "-1", "1.5", "\u0663", "100000", ""])
+def test_gc_wants_whole_numbers(
+    option: str, given: str, run: Said, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = versions(tmp_path / "a")
+    before = held(path)
     with pytest.raises(SystemExit, match="2"):
-        main(["store", "gc", *arguments, "--store", str(tmp_path / "a")])
-    assert "is not a whole number" in capsys.readouterr().err or arguments[1] == "-1"
+        run("store", "gc", f"{option}={given}", "--yes", "--store", path)
+    assert f"argument {option}: {given!r} is not a whole number from 1 to 99999" in capsys.readouterr().err
+    assert held(path) == before
+
+
+def recent(days: int) -> str:
+    """The time so many days and an hour ago."""
+    return (dt.datetime.now(dt.UTC) - dt.timedelta(days=days, hours=1)).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def test_gc_leaves_other_judges_and_what_is_younger(run: Said, tmp_path: Path) -> None:
+    """Each destructive option by the command, with what must stay."""
+    ages = {"old": recent(30), "new": recent(9), "undated": ""}
+    records = [
+        BASE._replace(key=f"{judge} {name}", judge=judge, created=created)
+        for judge in ("a", "b")
+        for name, created in ages.items()
+    ]
+    records += [FAILED._replace(key=f"{judge} failed", judge=judge, created=recent(0)) for judge in ("a", "b")]
+    records += [BASE._replace(key=f"{judge} new~night", judge=judge, created=recent(1)) for judge in ("a", "b")]
+    every = {record.key for record in records}
+    for number, (options, gone) in enumerate(
+        [
+            (["--judge", "a"], {"a failed"}),
+            (["--older-than", "10"], {"a failed", "b failed", "a old", "b old"}),
+            (["--older-than", "9", "--judge", "a"], {"a failed", "a old", "a new", "a new~night"}),
+            (["--older-than", "31", "--judge", "b"], {"b failed"}),
+            (["--later-generations"], {"a failed", "b failed", "a new~night", "b new~night"}),
+            (["--later-generations", "--judge", "b"], {"b failed", "b new~night"}),
+        ]
+    ):
+        path = made(tmp_path / str(number), *records)
+        assert run("store", "gc", *options, "--store", path)[0] == 0
+        assert set(held(path)) == every
+        assert run("store", "gc", *options, "--yes", "--store", path)[1].startswith(f"{path}: removed ")
+        assert set(held(path)) == every - gone, options
+    said = run("store", "gc", "--later-generations", "--store", made(tmp_path / "all", *records))[1]
+    assert "would remove 4 records (2 failed, 2 later answers to the same questions)" in said
 
 
 def test_later_answers_go_with_the_first(run: Said, tmp_path: Path) -> None:
