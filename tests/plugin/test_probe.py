@@ -215,7 +215,8 @@ def test_a_replay_reads_what_a_run_reads(lab: Lab) -> None:
     lab.judge("judge", "small", "--novelty-probe=30")
     store = str(lab.path / ".novelty" / "verdicts.sqlite")
     for more in ([], ["--all-generations"]):
-        assert main(["export", "--store", store, "--out", str(lab.path / "all.jsonl"), *more]) == 0
+        exported = ["export", "--store", store, "--judge", "judge", "--out", str(lab.path / "all.jsonl"), *more]
+        assert main(exported) == 0
         assert ("~" in (lab.path / "all.jsonl").read_text()) == bool(more)
         assert lab.judge("replay:all.jsonl").outcomes() == first.outcomes()
 
