@@ -22,7 +22,7 @@ from pytest_novelty.deciding import FAIL, INCONCLUSIVE, NOT_ENFORCED, PASS
 from pytest_novelty.errors import SettingsError
 from pytest_novelty.metrics.catalogue import CATALOGUE
 from pytest_novelty.model import NOT_NOVEL, NOVEL, Axes, Idea, Instance, Suite, Variant
-from pytest_novelty.reports.between_runs import comparison_blocks, comparison_to_dict
+from pytest_novelty.reports.between_runs import comparison_blocks, comparison_to_dict, metrics_block
 from pytest_novelty.reports.blocks import render_blocks
 from pytest_novelty.reports.markdown import comparison_to_markdown
 from pytest_novelty.results import Report
@@ -217,6 +217,12 @@ def test_one_family_over_all_that_is_tested(pairs: Suite) -> None:
     assert least.p_holm == pytest.approx(min(1, (least.p or 0) * len(tested)))
     assert {metric.p_holm for metric in metrics if not metric.moves} == {None}
     assert 10 < len(tested) < len(metrics)
+    turned = [change.turned for change in compared(old, new).changes]
+    shifts = sorted(item.p for item in turned if item.p is not None)
+    assert len(shifts) > 2
+    first = next(item for item in turned if item.p == shifts[0])
+    assert first.p_holm == pytest.approx(min(1, shifts[0] * len(shifts)))
+    assert first.p_holm > shifts[0]
 
 
 def test_only_common_instances_count(pairs: Suite) -> None:
@@ -259,6 +265,30 @@ def test_scores_that_all_move(ideas: Suite) -> None:
     assert not same.turned.starred
 
 
+def test_scores_that_move_do_not_make_votes_move(ideas: Suite) -> None:
+    """The labels stay, the scores rise by four: one of the two lines says so; and the other way round."""
+
+    def labelled(lift: float, share: float = 0.5) -> Answer:
+        return lambda request, vote, instance: {
+            "novel": instance.random() < share,
+            "score": lift + instance.random() + vote.random(),
+        }
+
+    def notes(*how: tuple[float, float]) -> list[str]:
+        reports = [
+            evaluate({"mine": judge_of(labelled(*each), str(each), score_range=(0.0, 10.0))}, ideas, votes=3)
+            for each in how
+        ]
+        (change,) = compared(*reports).changes
+        assert change.turned.starred
+        return [note for note in metrics_block(change).notes if note.startswith(("verdicts: ", "scores: "))]
+
+    votes, scores = notes((2.0, 0.5), (6.0, 0.5))
+    assert (votes.endswith("points, within noise"), scores.endswith("beyond noise *")) == (True, True)
+    votes, scores = notes((2.0, 0.0), (2.0, 1.0))
+    assert (votes.endswith("points, beyond noise *"), scores.endswith("within noise")) == (True, True)
+
+
 def test_a_renamed_judge_is_compared_under_its_new_name(pairs: Suite) -> None:
     old, new = (evaluate({name: right(0.9)}, pairs) for name in ("mine", "yours"))
     found = compared(old, new)
@@ -293,6 +323,25 @@ def test_ranks_move_and_equal_judges_share_one(pairs: Suite) -> None:
     assert "down 2" in shown(found)
 
 
+def test_judges_are_ranked_by_one_metric_only(ideas: Suite) -> None:
+    """One that names labels and one that only scores, then or now, have no common measure."""
+    labels = judge_of(lambda request, vote, instance: {"novel": vote.random() < 0.6})
+    scores = judge_of(lambda request, vote, instance: {"score": vote.random()}, score_range=(0.0, 1.0))
+    mixed, both = (evaluate({"a": labels, "b": other}, ideas) for other in (scores, labels))
+    only = evaluate({"a": scores, "b": scores}, ideas)
+    assert [compared(*pair).ranks for pair in ((mixed, mixed), (mixed, both), (both, only), (only, mixed))] == [()] * 4
+    for report, metric in ((both, "accuracy"), (only, "auroc")):
+        assert {rank.metric for rank in compared(report, report).ranks} == {metric}
+
+
+def test_suites_of_one_side_are_told_with_their_side(pairs: Suite) -> None:
+    first, second, third = (replace(pairs, name=name) for name in ("one", "two", "three"))
+    old, new = (evaluate({"mine": right(0.9)}, suites, votes=1) for suites in ([first, second], [second, third]))
+    found = compared(old, new)
+    assert found.notes == ("only judged then: one", "only judged now: three")
+    assert {change.suite for change in found.changes} == {"two"}
+
+
 def test_a_gate_that_passed_and_fails_is_a_regression(pairs: Suite) -> None:
     suite = replace(pairs, gates=("strict_accuracy>=0.80", "tie_rate<=0.9", "soft_accuracy>=0.9"))
     old, new = evaluate({"mine": right(1.0)}, suite), evaluate({"mine": right(0.6, "2")}, suite)
@@ -325,6 +374,8 @@ def gated(suite: Suite, *gates: str, share: float = 0.7, **options: Any) -> Repo
         ("invalid_rate<=0.5", "invalid_rate<=0.1", TIGHTENED, "gate tightened: {old}, now {new}"),
         ("strict_accuracy>=0.5", "strict_accuracy>0.5", TIGHTENED, "gate tightened: {old}, now {new}"),
         ("invalid_rate<0.5", "invalid_rate<=0.5", LOOSENED, "gate loosened: {old}, now {new}"),
+        ("strict_accuracy>0.5", "strict_accuracy>=0.5", LOOSENED, "gate loosened: {old}, now {new}"),
+        ("invalid_rate<=0.5", "invalid_rate<0.5", TIGHTENED, "gate tightened: {old}, now {new}"),
         ("tie_rate<=0.5", "tie_rate@point<=0.5", ALTERED, "gate decided another way: {old}, now {new}"),
         ("tie_rate@ point <=0.5", "tie_rate<=0.5", ALTERED, "gate decided another way: {old}, now {new}"),
         ("", "tie_rate<=0.5", ADDED, "gate added: {new}"),
@@ -358,6 +409,9 @@ def fits(found: RunComparison, report: Report) -> None:
 def test_a_gate_is_the_same_however_it_is_written(pairs: Suite) -> None:
     found = compared(gated(pairs, "strict_accuracy>=0.50"), gated(pairs, " strict_accuracy >= .5"))
     assert (found.gates, found.notes) == ((), ())
+    lowest, same, respelled, highest = (f"strict_accuracy>={number}" for number in ("0.1", "0.50", ".5", "0.7"))
+    found = compared(gated(pairs, lowest, same), gated(pairs, respelled, highest))
+    assert [(change.before, change.gate) for change in found.gates] == [(lowest, highest)]
 
 
 def test_a_gate_of_a_stratum_or_variant_is_another_one(pairs: Suite) -> None:
@@ -367,6 +421,12 @@ def test_a_gate_of_a_stratum_or_variant_is_another_one(pairs: Suite) -> None:
     assert removed == list(gates[:0:-1])
     assert {change.how for change in compared(old, new).gates} == {REMOVED}
     assert {change.how for change in compared(new, old).gates} == {ADDED}
+    for other in gates[1:]:
+        found = compared(new, gated(pairs, other, variants=["warm"]))
+        assert [(change.before, change.gate, change.how) for change in found.gates] == [
+            ("", other, ADDED),
+            (gates[0], "", REMOVED),
+        ]
 
 
 def test_several_gates_on_one_metric_are_paired_by_their_thresholds(pairs: Suite) -> None:
@@ -446,6 +506,28 @@ def test_variants_by_judge(pairs: Suite) -> None:
         ["reference", "100", "100", "100", "100"],
         ["warm", "-100*", "(0)", "+0", "(100)", "+0", "(100)", "+0", "(100)"],
     ]
+
+
+def test_what_is_over_all_variants_is_none_of_them(pairs: Suite) -> None:
+    report = evaluate({"mine": right(0.9)}, pairs, votes=1, variants=["warm"])
+    data = report.to_dict()
+    row = next(row for row in data["metrics"] if row["metric"] == "strict_accuracy")
+    data["metrics"].append({**row, "variant": "[min]"})
+    found = read_report(data, "now")
+    assert ("made", "[min]", "mine") in found.estimates
+    (table,) = compare_reports(found, found).tables
+    assert list(table.cells) == ["reference", "warm"]
+
+
+def test_a_cost_that_is_known_in_part_is_unknown(pairs: Suite) -> None:
+    def half(request: Any, vote: random.Random, _: random.Random) -> dict[str, Any]:
+        return {"winner": "A", "cost_usd": None if request.temperature else 0.25}
+
+    known, unknown = (
+        evaluate({"mine": judge}, pairs, votes=3, variants=["warm"]) for judge in (right(0.9), judge_of(half, "2"))
+    )
+    assert compared(known, unknown).costs == (("mine", 180.0, None),)
+    assert compared(unknown, known).costs == (("mine", None, 180.0),)
 
 
 def test_cost_then_and_now(pairs: Suite) -> None:
@@ -717,6 +799,7 @@ CONTRADICTIONS = [
     (_set("run", "settings", "failures", None), "settings.failures: "),
     (_set("run", "settings", "orders", "ba"), "settings.orders: "),
     (_set("instances", 0, "gold", None), "the instance 'i000' of made has no gold, unlike its suite"),
+    (_set("instances", 0, "gold", "nobody"), "the instance 'i000' of made has the gold label 'nobody'"),
     (_set("instances", 0, "cluster", "1"), "the instance 'i000' of made has a cluster, unlike its suite"),
     (_set("instances", 0, "ideas", ["i000x"]), "the instance 'i000' of made has 1 idea"),
     (lambda data: data["instances"].pop(), "the suite made has 60 instances, and the report tells 59"),
@@ -737,7 +820,7 @@ def good_report() -> dict[str, Any]:
     return dict(evaluate({"mine": judge}, suite, votes=3).to_dict())
 
 
-@pytest.mark.parametrize(("change", "told"), [*NOT_FINITE, *CONTRADICTIONS], ids=map(str, range(30)))
+@pytest.mark.parametrize(("change", "told"), [*NOT_FINITE, *CONTRADICTIONS], ids=map(str, range(31)))
 def test_what_no_run_writes_is_refused_and_the_place_is_said(
     change: Callable[[Any], None],
     told: str,

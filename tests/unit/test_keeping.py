@@ -20,8 +20,8 @@ from pytest_novelty.errors import JudgeError, StoreError
 from pytest_novelty.exports import framed
 from pytest_novelty.judges.replay import load_replay
 from pytest_novelty.keeping.disposal import Wanted, dispose
-from pytest_novelty.keeping.inventory import take_inventory
-from pytest_novelty.keeping.merging import merge_stores
+from pytest_novelty.keeping.inventory import size_of, take_inventory
+from pytest_novelty.keeping.merging import KEPT_CONFLICTS, merge_stores
 from pytest_novelty.model import Document, Record, Suite
 from pytest_novelty.store import SqliteStore, record_to_dict
 
@@ -153,6 +153,15 @@ def test_an_answer_takes_the_place_of_a_failed_call_and_never_the_other_way(tmp_
     assert held(a) == {"k": BASE, "k2": BASE._replace(key="k2"), "k3": FAILED._replace(key="k3")}
 
 
+def test_failed_calls_of_both_sides_are_there_already(run: Said, tmp_path: Path) -> None:
+    a, b = (
+        made(tmp_path / "a", BASE, FAILED._replace(key="k2")),
+        made(tmp_path / "b", FAILED, FAILED._replace(key="k3")),
+    )
+    made(b, FAILED._replace(key="k2", created="2026-03-09T00:00:00Z"))
+    assert run("store", "merge", a, b)[:2] == (0, f"{b}: 1 record added, 2 there already\n")
+
+
 def test_an_export_without_texts_differs_in_nothing(tmp_path: Path) -> None:
     a, b = made(tmp_path / "a", BASE), exported(tmp_path / "b.jsonl", BASE._replace(raw=""))
     (merged,) = merge_stores(a, [b])
@@ -169,6 +178,8 @@ def test_more_conflicts_than_a_person_reads(run: Said, tmp_path: Path) -> None:
     assert "2,500 conflicts" in out
     assert out.endswith("  ... and 2,480 more\n")
     assert held(a) == {record.key: record for record in records}
+    (merged,) = merge_stores(a, [b])
+    assert (merged.conflicting, len(merged.conflicts)) == (2500, KEPT_CONFLICTS)
 
 
 @pytest.mark.parametrize("names", [("a", "absent"), ("absent", "a"), ("a", "a"), ("a", "notes"), ("a", "b", "a")])
@@ -439,6 +450,13 @@ def test_info_tells_later_generations(run: Said, tmp_path: Path) -> None:
     ]
     data = json.loads(run("store", "info", "--json", "--store", path)[1])
     assert [row["name"] for row in data["generations"]] == ["night1", "night2"]
+
+
+def test_the_log_beside_a_store_counts_as_its_size(tmp_path: Path) -> None:
+    (tmp_path / "a").write_bytes(b"x" * 1000)
+    assert size_of(tmp_path / "a") == 1000
+    (tmp_path / "a-wal").write_bytes(b"x" * 70)
+    assert size_of(tmp_path / "a") == 1070
 
 
 def test_info_on_nothing(run: Said, tmp_path: Path) -> None:
