@@ -11,8 +11,9 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from pytest_novelty.attribution import points_with_interval, signed_with_interval
+from pytest_novelty.changes import SUITE, changes_of, suite_sentence
 from pytest_novelty.deciding import FAIL, INCONCLUSIVE, NOT_ENFORCED, PASS
-from pytest_novelty.golden import ALWAYS, RENDERED_BY, Entry, Golden, Head, fits, result_from
+from pytest_novelty.golden import RENDERED_BY, Entry, Golden, Head, fits, result_from
 from pytest_novelty.judges.base import Judge
 from pytest_novelty.metrics.catalogue import get_metric
 from pytest_novelty.metrics.causes import find_causes
@@ -32,17 +33,6 @@ DRIFTED: Final = "drifted"
 UNTOLD: Final = "cannot be told from noise"
 NOTHING: Final = "nothing compared"
 
-RENAMED: Final = "judge renamed"
-JUDGE: Final = "judge changed"
-PROMPT: Final = "prompt changed"
-MODEL: Final = "another model asked"
-SERVED: Final = "another model served"
-INDEX: Final = "index changed"
-PARAMETERS: Final = "parameters changed"
-SUITE: Final = "suite changed"
-
-_NAMED: Final = 5
-
 
 @dataclass(frozen=True)
 class Differing:
@@ -58,7 +48,8 @@ class Differing:
 class Drift:
     """One comparison of a judge's verdicts on a suite with recorded ones.
 
-    ``against``: what they were recorded in. ``changes``: (kind, sentence) of what changed besides the verdicts. ``n``: instances
+    ``against``: what they were recorded in; ``is_golden``: a committed file, else a probe's store. ``parts``: what is said of it,
+    clause by clause. ``changes``: (kind, sentence) of what changed besides the verdicts. ``n``: instances
     that were compared. ``p``: of the exchange tests; ``p_holm`` over the comparisons of a run. ``reused``: of ``votes`` those
     that the store had. ``added``, ``reworded``, ``removed``: instances that the suite gained, changed and lost; ``unrecorded``:
     those that a partial recording left out. ``relabelled``: instances whose recorded scores are under another label today, by the
@@ -71,7 +62,7 @@ class Drift:
     against: str
     verdict: str
     decision: str
-    sentence: str
+    parts: tuple[str, ...]
     changes: tuple[tuple[str, str], ...] = ()
     n: int = 0
     flip_rate: Estimate = field(default_factory=lambda: Estimate.undefined(""))
@@ -89,16 +80,16 @@ class Drift:
     size: str = ""
     relabelled: tuple[str, ...] = ()
     by_setting: bool = False
+    is_golden: bool = True
+
+    @property
+    def sentence(self) -> str:
+        return "; ".join(self.parts)
 
     @property
     def all_stored(self) -> bool:
         """The judge was asked nothing."""
         return bool(self.votes) and self.reused == self.votes
-
-    @property
-    def is_golden(self) -> bool:
-        """Compared with a committed file; else a probe with the store."""
-        return self.against.startswith("golden/")
 
 
 def compare_all(drifts: Sequence[Drift], *, accept: bool = False) -> list[Drift]:
@@ -107,7 +98,7 @@ def compare_all(drifts: Sequence[Drift], *, accept: bool = False) -> list[Drift]
     decided = [_decide(replace(item, p_holm=p)) for item, p in zip(drifts, adjusted, strict=True)]
     if not accept:
         return decided
-    return [replace(item, decision=PASS, sentence=f"{item.sentence}; recorded by this run") for item in decided]
+    return [replace(item, decision=PASS, parts=(*item.parts, "recorded by this run")) for item in decided]
 
 
 def compare(
@@ -118,6 +109,8 @@ def compare(
     new: Golden,
     against: str,
     reuse: tuple[int, int] = (0, 0),
+    *,
+    is_golden: bool = True,
 ) -> Drift:
     """Set what a run found against what was recorded; not decided yet. ``reuse``: (verdicts from the store, all verdicts)."""
     common, reworded = _comparable(planned, old, new)
@@ -128,9 +121,9 @@ def compare(
     added = tuple(name for name in missing if name not in old.left_out)
     unrecorded = tuple(name for name in missing if name in old.left_out)
     drift = Drift(
-        judge.name, planned.suite.name, against, NOTHING, NOT_ENFORCED, "", n=len(common), exact=judge.traits.deterministic,
+        judge.name, planned.suite.name, against, NOTHING, NOT_ENFORCED, (), n=len(common), exact=judge.traits.deterministic,
         added=added, reworded=reworded, removed=tuple(sorted(set(old.entries) - present)), unrecorded=unrecorded,
-        reused=reuse[0], votes=reuse[1], relabelled=relabelled,
+        reused=reuse[0], votes=reuse[1], relabelled=relabelled, is_golden=is_golden,
     )  # fmt: skip
     heads: list[Head] = []
     for name in common:
@@ -139,9 +132,9 @@ def compare(
     present_head = next((entry.head for entry in new.entries.values()), {})
     given = present_head.get("threshold")
     by_setting = all(old.entries[name].head.get("threshold") != given for name in relabelled)
-    changes = [change for head in heads for change in _changes_of(head, present_head, judge)]
+    changes = [change for head in heads for change in changes_of(head, present_head, judge)]
     if added or reworded or drift.removed:
-        changes.append((SUITE, _suite_sentence(drift)))
+        changes.append((SUITE, suite_sentence(added, reworded, drift.removed)))
     drift = replace(drift, changes=tuple(dict.fromkeys(changes)), by_setting=by_setting)
     if not common:
         return drift
@@ -157,18 +150,17 @@ def compare(
 
 def nothing_found(judge: str, suite: str, against: str) -> Drift:
     """Verdicts are recorded, and this run has none that could be compared with them."""
-    return Drift(
-        judge, suite, against, NOTHING, NOT_ENFORCED, "nothing to compare: this run has no verdict of the judge"
-    )
+    parts = ("nothing to compare: this run has no verdict of the judge",)
+    return Drift(judge, suite, against, NOTHING, NOT_ENFORCED, parts)
 
 
 def not_recorded(judge: str, suite: str, against: str, other: str) -> Drift:
     """No verdicts of this judge are recorded, and those of another are, of which it may be a new name."""
-    sentence = (
-        f"no verdicts of {judge} are recorded, those of {other} are: if it is the same judge, rename the file; "
-        "if it is another, record it with --snapshot-update"
+    parts = (
+        f"no verdicts of {judge} are recorded, those of {other} are: if it is the same judge, rename the file",
+        "if it is another, record it with --snapshot-update",
     )
-    return Drift(judge, suite, against, NOTHING, NOT_ENFORCED, sentence)
+    return Drift(judge, suite, against, NOTHING, NOT_ENFORCED, parts)
 
 
 def _comparable(planned: SuitePlan, old: Golden, new: Golden) -> tuple[list[str], tuple[str, ...]]:
@@ -247,53 +239,6 @@ def _measured(
     return replace(drift, p=min(p for p in tests if p is not None), size=size)
 
 
-# --- what changed -------------------------------------------------------------------------------------------
-
-
-def _changes_of(before: Head, after: Head, judge: Judge) -> list[tuple[str, str]]:
-    """What the heads of two recordings say of the reason, the finer before the coarser."""
-    found: list[tuple[str, str]] = []
-
-    def add(kind: str, key: str, words: str) -> None:
-        if before.get(key) != after.get(key):
-            found.append((kind, f"{words}: {_value(before.get(key))} -> {_value(after.get(key))}"))
-
-    add(RENAMED, "judge", "the judge has another name")
-    add(PROMPT, "prompt", "the prompt changed")
-    add(MODEL, "model", "another model is asked")
-    told = {"judge", "version", "prompt", "model", "served", "index"}
-    names = [name for name in (*before, *after) if name not in told and (name in before or name not in ALWAYS)]
-    settings = [name for name in dict.fromkeys(names) if before.get(name) != after.get(name)]
-    if settings:
-        listed = ", ".join(f"{name} {_value(before.get(name))} -> {_value(after.get(name))}" for name in settings)
-        found.append((PARAMETERS, f"parameters changed: {listed}"))
-    explained = before.get("model") != after.get("model") or any(name.startswith("asked ") for name in settings)
-    if not explained:  # a model's version is a digest of how it is asked
-        words = "the judge's code was edited (its version is a digest of the file)" if judge.version_is_digest else ""
-        add(JUDGE, "version", words or "the judge changed its version")
-    served, recorded = set(after.get("served") or ()), set(before.get("served") or ())
-    if recorded and served - recorded:
-        same = "under the same name" if before.get("model") == after.get("model") else "too"
-        found.append(
-            (SERVED, f"another model answered, {same}: {', '.join(sorted(recorded))} -> {', '.join(sorted(served))}")
-        )
-    add(INDEX, "index", "the index that it searches changed")
-    return found
-
-
-def _value(value: Json) -> str:
-    return "none" if value is None else value if isinstance(value, str) else str(value)
-
-
-def _suite_sentence(drift: Drift) -> str:
-    parts = [
-        f"{len(names)} {word} ({', '.join(names[:_NAMED])}{', ...' if len(names) > _NAMED else ''})"
-        for word, names in (("added", drift.added), ("reworded", drift.reworded), ("removed", drift.removed))
-        if names
-    ]
-    return f"the suite changed: {', '.join(parts)}"
-
-
 # --- the decision -------------------------------------------------------------------------------------------
 
 
@@ -308,10 +253,10 @@ def _decide(drift: Drift) -> Drift:
     else:
         decision = {UNTOLD: INCONCLUSIVE, NOTHING: NOT_ENFORCED}.get(verdict, PASS)
     drift = replace(drift, verdict=verdict, decision=decision)
-    return drift if drift.sentence else replace(drift, sentence=_sentence(drift))
+    return drift if drift.parts else replace(drift, parts=_parts(drift))
 
 
-def _sentence(drift: Drift) -> str:
+def _parts(drift: Drift) -> tuple[str, ...]:
     changed = [sentence for _, sentence in drift.changes]
     noise_explains = drift.p_holm is None or drift.p_holm > ALPHA
     differ = f"{len(drift.differing)} of {drift.n} verdicts differ"
@@ -336,7 +281,7 @@ def _sentence(drift: Drift) -> str:
     unexplained = drift.verdict == DRIFTED and not changed and not drift.relabelled
     if unexplained and not drift.all_stored:
         changed = ["nothing changed that shows here, so the judge itself did"]
-    return "; ".join([found, *_by_threshold(drift), *changed, *_asides(drift, unexplained=unexplained)])
+    return (found, *_by_threshold(drift), *changed, *_asides(drift, unexplained=unexplained))
 
 
 def _by_threshold(drift: Drift) -> list[str]:

@@ -21,7 +21,7 @@ def drift_lines(report: Report, colour: bool) -> Iterator[Any]:
         word, style = DECISIONS[drift.decision]
         yield ""
         yield styled(f"{drift.judge} on {drift.suite}, compared with {drift.against}: {word}", style or "bold")
-        for part in drift.sentence.split("; "):
+        for part in drift.parts:
             yield styled(f"  {clean(part)}")
         if drift.differing:
             columns: list[tuple[str, Justify]] = [("  instance", "left"), ("before", "left"), ("after", "left")]

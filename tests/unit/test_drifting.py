@@ -10,19 +10,12 @@ from typing import Any
 
 import pytest
 
+from pytest_novelty.changes import INDEX, JUDGE, MODEL, PARAMETERS, PROMPT, RENAMED, SERVED, SUITE
 from pytest_novelty.deciding import FAIL, INCONCLUSIVE, NOT_ENFORCED, PASS
 from pytest_novelty.drifting import (
     DRIFTED,
-    INDEX,
-    JUDGE,
-    MODEL,
     NOTHING,
-    PARAMETERS,
-    PROMPT,
-    RENAMED,
     SAME,
-    SERVED,
-    SUITE,
     UNTOLD,
     WITHIN,
     Drift,
