@@ -22,7 +22,7 @@ from pytest_novelty.metrics.permutation import holm
 from pytest_novelty.metrics.view import Estimate, View
 from pytest_novelty.model import Json
 from pytest_novelty.plan import Plan, SuitePlan
-from pytest_novelty.relabelling import relabel, same_scores
+from pytest_novelty.relabelling import in_common_orders, orders_of, relabel, same_scores
 
 ALPHA: Final = 0.02
 """Of the alarm, over all comparisons of a run. A nightly test at .05 might cry wolf every third week."""
@@ -54,7 +54,10 @@ class Drift:
     that the store had. ``added``, ``reworded``, ``removed``: instances that the suite gained, changed and lost; ``unrecorded``:
     those that a partial recording left out. ``relabelled``: instances whose recorded scores are under another label today, by the
     threshold alone; all else is of the labels that they have today. ``by_setting``: the run was given that threshold; else the
-    judge has another of its own.
+    judge has another of its own. ``probed``: what was heard is a later generation of the store, which a run does not read.
+    ``in_orders``: those in which instances were compared of which one side has more; ``apart``: how many instances have no
+    order in common, so that they were not. ``wide``: the interval of ``size`` reaches 0. ``recorded``: this run wrote what it
+    found into the file, but for the lines of ``unremoved`` instances, which are not the suite's any more.
     """
 
     judge: str
@@ -81,6 +84,12 @@ class Drift:
     relabelled: tuple[str, ...] = ()
     by_setting: bool = False
     is_golden: bool = True
+    probed: bool = False
+    in_orders: tuple[str, ...] = ()
+    apart: int = 0
+    wide: bool = False
+    recorded: bool = False
+    unremoved: tuple[str, ...] = ()
 
     @property
     def sentence(self) -> str:
@@ -92,13 +101,10 @@ class Drift:
         return bool(self.votes) and self.reused == self.votes
 
 
-def compare_all(drifts: Sequence[Drift], *, accept: bool = False) -> list[Drift]:
-    """Decide comparisons that :func:`compare` made, together. ``accept``: this run records what differs, so nothing fails."""
+def compare_all(drifts: Sequence[Drift]) -> list[Drift]:
+    """Decide comparisons that :func:`compare` made, together. What this run ``recorded`` does not fail."""
     adjusted = holm([item.p for item in drifts])
-    decided = [_decide(replace(item, p_holm=p)) for item, p in zip(drifts, adjusted, strict=True)]
-    if not accept:
-        return decided
-    return [replace(item, decision=PASS, parts=(*item.parts, "recorded by this run")) for item in decided]
+    return [_accepted(_decide(replace(item, p_holm=p))) for item, p in zip(drifts, adjusted, strict=True)]
 
 
 def compare(
@@ -114,16 +120,29 @@ def compare(
 ) -> Drift:
     """Set what a run found against what was recorded; not decided yet. ``reuse``: (verdicts from the store, all verdicts)."""
     common, reworded = _comparable(planned, old, new)
-    again = {name: relabel(old.entries[name], new.entries[name], judge, plan.settings) for name in common}
-    relabelled = tuple(name for name in common if again[name].label != old.entries[name].label)
+    sides: dict[str, tuple[Entry, Entry]] = {}
+    relabelled: list[str] = []
+    less: set[str] = set()
+    for name in common:
+        both = in_common_orders(old.entries[name], new.entries[name], planned.suite, planned.by_id[name])
+        if both is None:
+            continue
+        before, after = both
+        again = relabel(before, after, judge, plan.settings)
+        sides[name] = again, after
+        if again.label != before.label:
+            relabelled.append(name)
+        if both != (old.entries[name], new.entries[name]):
+            less |= {str(order) for order in orders_of(after)}
     present = {instance.id for instance in planned.suite.instances}
     missing = tuple(sorted(set(new.entries) - set(old.entries)))
     added = tuple(name for name in missing if name not in old.left_out)
     unrecorded = tuple(name for name in missing if name in old.left_out)
     drift = Drift(
-        judge.name, planned.suite.name, against, NOTHING, NOT_ENFORCED, (), n=len(common), exact=judge.traits.deterministic,
+        judge.name, planned.suite.name, against, NOTHING, NOT_ENFORCED, (), n=len(sides), exact=judge.traits.deterministic,
         added=added, reworded=reworded, removed=tuple(sorted(set(old.entries) - present)), unrecorded=unrecorded,
-        reused=reuse[0], votes=reuse[1], relabelled=relabelled, is_golden=is_golden,
+        reused=reuse[0], votes=reuse[1], relabelled=tuple(relabelled), is_golden=is_golden,
+        probed=bool(plan.settings.probe), in_orders=tuple(sorted(less)), apart=len(common) - len(sides),
     )  # fmt: skip
     heads: list[Head] = []
     for name in common:
@@ -136,16 +155,15 @@ def compare(
     if added or reworded or drift.removed:
         changes.append((SUITE, suite_sentence(added, reworded, drift.removed)))
     drift = replace(drift, changes=tuple(dict.fromkeys(changes)), by_setting=by_setting)
-    if not common:
+    if not sides:
         return drift
-    old = replace(old, entries={**old.entries, **again})
     differing = tuple(
-        Differing(name, _told(before), _told(after), _alike_orders(before, after) and before.label != after.label)
-        for name in common
-        if _differ(before := old.entries[name], after := new.entries[name])
+        Differing(name, _told(before), _told(after), before.label != after.label)
+        for name, (before, after) in sides.items()
+        if _differ(before, after)
     )
     drift = replace(drift, differing=differing, verdict=WITHIN if differing else SAME)
-    return _measured(drift, plan, planned, judge, old, new, common)
+    return _measured(drift, plan, planned, judge, sides)
 
 
 def nothing_found(judge: str, suite: str, against: str) -> Drift:
@@ -177,19 +195,13 @@ def _comparable(planned: SuitePlan, old: Golden, new: Golden) -> tuple[list[str]
 
 
 def _differ(before: Entry, after: Entry) -> bool:
-    """By the shares of the votes in each order that both have: fewer votes or orders are no other verdict."""
-    first, second = dict(before.tallies), dict(after.tallies)
-    if any(not _same_shares(first[order], second[order]) for order in set(first) & set(second)):
+    """By the shares of the votes in each order: fewer votes are no other verdict."""
+    votes = dict(after.tallies)
+    if any(not _same_shares(counts, votes[order]) for order, counts in before.tallies):
         return True
-    if not _alike_orders(before, after):  # labels and scores are over all orders
-        return not set(first) & set(second)
     if before.label != after.label or (not before.scores) != (not after.scores):
         return True
     return not same_scores(before.scores, after.scores)
-
-
-def _alike_orders(before: Entry, after: Entry) -> bool:
-    return {order for order, _ in before.tallies} == {order for order, _ in after.tallies}
 
 
 def _same_shares(before: Sequence[int], after: Sequence[int]) -> bool:
@@ -208,18 +220,18 @@ def _counts(counts: Sequence[int]) -> str:
 
 
 def _measured(
-    drift: Drift, plan: Plan, planned: SuitePlan, judge: Judge, old: Golden, new: Golden, common: Sequence[str]
+    drift: Drift, plan: Plan, planned: SuitePlan, judge: Judge, sides: Mapping[str, tuple[Entry, Entry]]
 ) -> Drift:
     views = [
         View(
-            [result_from(side.entries[name], judge.name, planned.suite, planned.by_id[name]) for name in common],
+            [result_from(both[side], judge.name, planned.suite, planned.by_id[name]) for name, both in sides.items()],
             planned.suite,
             judge.traits,
             failures=plan.settings.failures,
             seed=plan.settings.seed,
             threshold=plan.settings.fixed_threshold,
         )
-        for side in (new, old)
+        for side in (1, 0)
     ]
     pair = Pair(views[0], views[1])
     flip_rate, vote_shift = (get_metric(name).load()(pair) for name in ("flip_rate", "vote_shift"))
@@ -227,16 +239,22 @@ def _measured(
     if drift.exact or not drift.differing:
         return drift
     causes = find_causes(pair)
-    size = f"vote shift {points_with_interval(vote_shift)}"
+    size, moved = f"vote shift {points_with_interval(vote_shift)}", vote_shift
     if causes.by_scores:
-        size = f"mean score {signed_with_interval(get_metric('score_shift').load()(pair))}"
+        moved = get_metric("score_shift").load()(pair)
+        size = f"mean score {signed_with_interval(moved)}"
     tests = holm([causes.moved, causes.silenced])
     if tests[1] is not None and tests[1] <= ALPHA and (tests[0] is None or tests[0] > ALPHA):
         change = "fewer" if pair.lost_share > 0 else "more"
-        size = f"{abs(pair.lost_share):.0%} {change} votes are valid"
+        size, moved = f"{abs(pair.lost_share):.0%} {change} votes are valid", Estimate.undefined("")
     elif tests[0] is None:
         return replace(drift, verdict=UNTOLD, size="one valid vote of a request does not show a judge's noise")
-    return replace(drift, p=min(p for p in tests if p is not None), size=size)
+    return replace(drift, p=min(p for p in tests if p is not None), size=size, wide=_reaches_zero(moved))
+
+
+def _reaches_zero(moved: Estimate) -> bool:
+    """As it is shown."""
+    return moved.low is not None and moved.high is not None and round(moved.low, 2) <= 0 <= round(moved.high, 2)
 
 
 # --- the decision -------------------------------------------------------------------------------------------
@@ -256,32 +274,56 @@ def _decide(drift: Drift) -> Drift:
     return drift if drift.parts else replace(drift, parts=_parts(drift))
 
 
+def _accepted(drift: Drift) -> Drift:
+    if not drift.recorded:
+        return drift
+    words = "recorded by this run"
+    if drift.unremoved:
+        lines = "the line" if len(drift.unremoved) == 1 else "the lines"
+        words += f", but for {lines} of what was removed, which only an update of the whole suite takes out"
+    return replace(drift, decision=PASS, parts=(*drift.parts, words))
+
+
 def _parts(drift: Drift) -> tuple[str, ...]:
-    changed = [sentence for _, sentence in drift.changes]
-    noise_explains = drift.p_holm is None or drift.p_holm > ALPHA
+    """What decided comes first, then the rest of what was found."""
+    suite = [sentence for kind, sentence in drift.changes if kind == SUITE]
+    changed = [sentence for kind, sentence in drift.changes if kind != SUITE]
+    beyond = drift.p_holm is not None and drift.p_holm <= ALPHA
+    drifted = drift.verdict == DRIFTED and bool(drift.differing) and (drift.exact or beyond)
+    found = _found(drift, beyond)
+    unexplained = drifted and not drift.changes and not drift.relabelled
+    if unexplained and not drift.all_stored:
+        changed = ["nothing changed that shows here, so the judge itself did"]
+    own, given = ([], _by_threshold(drift)) if drift.by_setting else (_by_threshold(drift), [])
+    lead = [*(found if drifted else ()), *own, *suite]
+    return (*lead, *(() if drifted else found), *given, *changed, *_asides(drift, unexplained=unexplained))
+
+
+def _found(drift: Drift, beyond: bool) -> list[str]:
+    """The verdicts, the same or not."""
     differ = f"{len(drift.differing)} of {drift.n} verdicts differ"
     labels = sum(item.label_differs for item in drift.differing)
     differ += f", {labels} in their label" if labels else ", none in its label"
-    if drift.relabelled and drift.differing:
+    if drift.relabelled:
         differ += " under one threshold"
-    if drift.verdict == NOTHING:
-        found = "no instance is comparable with what was recorded"
-    elif drift.relabelled and not drift.differing:
-        found = f"the scores of all {drift.n} instances are the same" if drift.n > 1 else "the score is the same"
-    elif drift.verdict == SAME:
-        found = f"all {drift.n} verdicts are the same" if drift.n > 1 else "the verdict is the same"
-    elif drift.verdict == DRIFTED and drift.exact:
-        found = f"a deterministic judge says something else: {differ}"
-    elif drift.verdict == DRIFTED and not noise_explains:
-        found = f"drifted beyond its noise: {drift.size} (p {_p(drift.p_holm)}); {differ}"
-    elif drift.verdict == UNTOLD or drift.p_holm is None:
-        found = f"{UNTOLD}: {differ}, and {drift.size}"
-    else:
-        found = f"{WITHIN}: {differ} (p {_p(drift.p_holm)})"
-    unexplained = drift.verdict == DRIFTED and not changed and not drift.relabelled
-    if unexplained and not drift.all_stored:
-        changed = ["nothing changed that shows here, so the judge itself did"]
-    return (found, *_by_threshold(drift), *changed, *_asides(drift, unexplained=unexplained))
+    if not drift.n:
+        return ["no instance is comparable with what was recorded"]
+    if not drift.differing:
+        if drift.relabelled:
+            return [f"the scores of all {drift.n} instances are the same" if drift.n > 1 else "the score is the same"]
+        return [f"all {drift.n} verdicts are the same" if drift.n > 1 else "the verdict is the same"]
+    if drift.exact:
+        return [f"a deterministic judge says something else: {differ}"]
+    if beyond:
+        why = (
+            ["the test decides: the interval, wider where instances are few, is of the size alone"]
+            if drift.wide
+            else []
+        )
+        return [f"drifted beyond its noise: {drift.size} (p {_p(drift.p_holm)})", *why, differ]
+    if drift.p_holm is None:
+        return [f"{UNTOLD}: {differ}, and {drift.size}"]
+    return [f"{WITHIN}: {differ} (p {_p(drift.p_holm)})"]
 
 
 def _by_threshold(drift: Drift) -> list[str]:
@@ -294,6 +336,11 @@ def _by_threshold(drift: Drift) -> list[str]:
 
 def _asides(drift: Drift, *, unexplained: bool) -> list[str]:
     found = []
+    if drift.in_orders:
+        which = f"the order {drift.in_orders[0]}" if len(drift.in_orders) == 1 else "the orders"
+        found.append(f"votes and labels are compared in {which} that both sides have")
+    if drift.apart:
+        found.append(f"{drift.apart} more were asked in other orders, and are not compared")
     if drift.unrecorded and drift.is_golden:
         found.append(f"{len(drift.unrecorded)} more have no recorded verdict yet")
     if drift.all_stored:
