@@ -11,8 +11,9 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from pytest_novelty.attribution import points_with_interval, signed_with_interval
+from pytest_novelty.changes import SUITE, changes_of, suite_sentence
 from pytest_novelty.deciding import FAIL, INCONCLUSIVE, NOT_ENFORCED, PASS
-from pytest_novelty.golden import ALWAYS, RENDERED_BY, Entry, Golden, Head, fits, result_from
+from pytest_novelty.golden import RENDERED_BY, Entry, Golden, Head, fits, result_from
 from pytest_novelty.judges.base import Judge
 from pytest_novelty.metrics.catalogue import get_metric
 from pytest_novelty.metrics.causes import find_causes
@@ -21,7 +22,7 @@ from pytest_novelty.metrics.permutation import holm
 from pytest_novelty.metrics.view import Estimate, View
 from pytest_novelty.model import Json
 from pytest_novelty.plan import Plan, SuitePlan
-from pytest_novelty.relabelling import relabel, same_scores
+from pytest_novelty.relabelling import in_common_orders, orders_of, relabel, same_scores
 
 ALPHA: Final = 0.02
 """Of the alarm, over all comparisons of a run. A nightly test at .05 might cry wolf every third week."""
@@ -31,17 +32,6 @@ WITHIN: Final = "different, within its noise"
 DRIFTED: Final = "drifted"
 UNTOLD: Final = "cannot be told from noise"
 NOTHING: Final = "nothing compared"
-
-RENAMED: Final = "judge renamed"
-JUDGE: Final = "judge changed"
-PROMPT: Final = "prompt changed"
-MODEL: Final = "another model asked"
-SERVED: Final = "another model served"
-INDEX: Final = "index changed"
-PARAMETERS: Final = "parameters changed"
-SUITE: Final = "suite changed"
-
-_NAMED: Final = 5
 
 
 @dataclass(frozen=True)
@@ -58,12 +48,16 @@ class Differing:
 class Drift:
     """One comparison of a judge's verdicts on a suite with recorded ones.
 
-    ``against``: what they were recorded in. ``changes``: (kind, sentence) of what changed besides the verdicts. ``n``: instances
+    ``against``: what they were recorded in; ``is_golden``: a committed file, else a probe's store. ``parts``: what is said of it,
+    clause by clause. ``changes``: (kind, sentence) of what changed besides the verdicts. ``n``: instances
     that were compared. ``p``: of the exchange tests; ``p_holm`` over the comparisons of a run. ``reused``: of ``votes`` those
     that the store had. ``added``, ``reworded``, ``removed``: instances that the suite gained, changed and lost; ``unrecorded``:
     those that a partial recording left out. ``relabelled``: instances whose recorded scores are under another label today, by the
     threshold alone; all else is of the labels that they have today. ``by_setting``: the run was given that threshold; else the
-    judge has another of its own.
+    judge has another of its own. ``probed``: what was heard is a later generation of the store, which a run does not read.
+    ``in_orders``: those in which instances were compared of which one side has more; ``apart``: how many instances have no
+    order in common, so that they were not. ``wide``: the interval of ``size`` reaches 0. ``recorded``: this run wrote what it
+    found into the file, but for the lines of ``unremoved`` instances, which are not the suite's any more.
     """
 
     judge: str
@@ -71,7 +65,7 @@ class Drift:
     against: str
     verdict: str
     decision: str
-    sentence: str
+    parts: tuple[str, ...]
     changes: tuple[tuple[str, str], ...] = ()
     n: int = 0
     flip_rate: Estimate = field(default_factory=lambda: Estimate.undefined(""))
@@ -89,25 +83,28 @@ class Drift:
     size: str = ""
     relabelled: tuple[str, ...] = ()
     by_setting: bool = False
+    is_golden: bool = True
+    probed: bool = False
+    in_orders: tuple[str, ...] = ()
+    apart: int = 0
+    wide: bool = False
+    recorded: bool = False
+    unremoved: tuple[str, ...] = ()
+
+    @property
+    def sentence(self) -> str:
+        return "; ".join(self.parts)
 
     @property
     def all_stored(self) -> bool:
         """The judge was asked nothing."""
         return bool(self.votes) and self.reused == self.votes
 
-    @property
-    def is_golden(self) -> bool:
-        """Compared with a committed file; else a probe with the store."""
-        return self.against.startswith("golden/")
 
-
-def compare_all(drifts: Sequence[Drift], *, accept: bool = False) -> list[Drift]:
-    """Decide comparisons that :func:`compare` made, together. ``accept``: this run records what differs, so nothing fails."""
+def compare_all(drifts: Sequence[Drift]) -> list[Drift]:
+    """Decide comparisons that :func:`compare` made, together. What this run ``recorded`` does not fail."""
     adjusted = holm([item.p for item in drifts])
-    decided = [_decide(replace(item, p_holm=p)) for item, p in zip(drifts, adjusted, strict=True)]
-    if not accept:
-        return decided
-    return [replace(item, decision=PASS, sentence=f"{item.sentence}; recorded by this run") for item in decided]
+    return [_accepted(_decide(replace(item, p_holm=p))) for item, p in zip(drifts, adjusted, strict=True)]
 
 
 def compare(
@@ -118,19 +115,34 @@ def compare(
     new: Golden,
     against: str,
     reuse: tuple[int, int] = (0, 0),
+    *,
+    is_golden: bool = True,
 ) -> Drift:
     """Set what a run found against what was recorded; not decided yet. ``reuse``: (verdicts from the store, all verdicts)."""
     common, reworded = _comparable(planned, old, new)
-    again = {name: relabel(old.entries[name], new.entries[name], judge, plan.settings) for name in common}
-    relabelled = tuple(name for name in common if again[name].label != old.entries[name].label)
+    sides: dict[str, tuple[Entry, Entry]] = {}
+    relabelled: list[str] = []
+    less: set[str] = set()
+    for name in common:
+        both = in_common_orders(old.entries[name], new.entries[name], planned.suite, planned.by_id[name])
+        if both is None:
+            continue
+        before, after = both
+        again = relabel(before, after, judge, plan.settings)
+        sides[name] = again, after
+        if again.label != before.label:
+            relabelled.append(name)
+        if both != (old.entries[name], new.entries[name]):
+            less |= {str(order) for order in orders_of(after)}
     present = {instance.id for instance in planned.suite.instances}
     missing = tuple(sorted(set(new.entries) - set(old.entries)))
     added = tuple(name for name in missing if name not in old.left_out)
     unrecorded = tuple(name for name in missing if name in old.left_out)
     drift = Drift(
-        judge.name, planned.suite.name, against, NOTHING, NOT_ENFORCED, "", n=len(common), exact=judge.traits.deterministic,
+        judge.name, planned.suite.name, against, NOTHING, NOT_ENFORCED, (), n=len(sides), exact=judge.traits.deterministic,
         added=added, reworded=reworded, removed=tuple(sorted(set(old.entries) - present)), unrecorded=unrecorded,
-        reused=reuse[0], votes=reuse[1], relabelled=relabelled,
+        reused=reuse[0], votes=reuse[1], relabelled=tuple(relabelled), is_golden=is_golden,
+        probed=bool(plan.settings.probe), in_orders=tuple(sorted(less)), apart=len(common) - len(sides),
     )  # fmt: skip
     heads: list[Head] = []
     for name in common:
@@ -139,36 +151,34 @@ def compare(
     present_head = next((entry.head for entry in new.entries.values()), {})
     given = present_head.get("threshold")
     by_setting = all(old.entries[name].head.get("threshold") != given for name in relabelled)
-    changes = [change for head in heads for change in _changes_of(head, present_head, judge)]
+    changes = [change for head in heads for change in changes_of(head, present_head, judge)]
     if added or reworded or drift.removed:
-        changes.append((SUITE, _suite_sentence(drift)))
+        changes.append((SUITE, suite_sentence(added, reworded, drift.removed)))
     drift = replace(drift, changes=tuple(dict.fromkeys(changes)), by_setting=by_setting)
-    if not common:
+    if not sides:
         return drift
-    old = replace(old, entries={**old.entries, **again})
     differing = tuple(
-        Differing(name, _told(before), _told(after), _alike_orders(before, after) and before.label != after.label)
-        for name in common
-        if _differ(before := old.entries[name], after := new.entries[name])
+        Differing(name, _told(before), _told(after), before.label != after.label)
+        for name, (before, after) in sides.items()
+        if _differ(before, after)
     )
     drift = replace(drift, differing=differing, verdict=WITHIN if differing else SAME)
-    return _measured(drift, plan, planned, judge, old, new, common)
+    return _measured(drift, plan, planned, judge, sides)
 
 
 def nothing_found(judge: str, suite: str, against: str) -> Drift:
     """Verdicts are recorded, and this run has none that could be compared with them."""
-    return Drift(
-        judge, suite, against, NOTHING, NOT_ENFORCED, "nothing to compare: this run has no verdict of the judge"
-    )
+    parts = ("nothing to compare: this run has no verdict of the judge",)
+    return Drift(judge, suite, against, NOTHING, NOT_ENFORCED, parts)
 
 
 def not_recorded(judge: str, suite: str, against: str, other: str) -> Drift:
     """No verdicts of this judge are recorded, and those of another are, of which it may be a new name."""
-    sentence = (
-        f"no verdicts of {judge} are recorded, those of {other} are: if it is the same judge, rename the file; "
-        "if it is another, record it with --snapshot-update"
+    parts = (
+        f"no verdicts of {judge} are recorded, those of {other} are: if it is the same judge, rename the file",
+        "if it is another, record it with --snapshot-update",
     )
-    return Drift(judge, suite, against, NOTHING, NOT_ENFORCED, sentence)
+    return Drift(judge, suite, against, NOTHING, NOT_ENFORCED, parts)
 
 
 def _comparable(planned: SuitePlan, old: Golden, new: Golden) -> tuple[list[str], tuple[str, ...]]:
@@ -185,19 +195,13 @@ def _comparable(planned: SuitePlan, old: Golden, new: Golden) -> tuple[list[str]
 
 
 def _differ(before: Entry, after: Entry) -> bool:
-    """By the shares of the votes in each order that both have: fewer votes or orders are no other verdict."""
-    first, second = dict(before.tallies), dict(after.tallies)
-    if any(not _same_shares(first[order], second[order]) for order in set(first) & set(second)):
+    """By the shares of the votes in each order: fewer votes are no other verdict."""
+    votes = dict(after.tallies)
+    if any(not _same_shares(counts, votes[order]) for order, counts in before.tallies):
         return True
-    if not _alike_orders(before, after):  # labels and scores are over all orders
-        return not set(first) & set(second)
     if before.label != after.label or (not before.scores) != (not after.scores):
         return True
     return not same_scores(before.scores, after.scores)
-
-
-def _alike_orders(before: Entry, after: Entry) -> bool:
-    return {order for order, _ in before.tallies} == {order for order, _ in after.tallies}
 
 
 def _same_shares(before: Sequence[int], after: Sequence[int]) -> bool:
@@ -216,18 +220,18 @@ def _counts(counts: Sequence[int]) -> str:
 
 
 def _measured(
-    drift: Drift, plan: Plan, planned: SuitePlan, judge: Judge, old: Golden, new: Golden, common: Sequence[str]
+    drift: Drift, plan: Plan, planned: SuitePlan, judge: Judge, sides: Mapping[str, tuple[Entry, Entry]]
 ) -> Drift:
     views = [
         View(
-            [result_from(side.entries[name], judge.name, planned.suite, planned.by_id[name]) for name in common],
+            [result_from(both[side], judge.name, planned.suite, planned.by_id[name]) for name, both in sides.items()],
             planned.suite,
             judge.traits,
             failures=plan.settings.failures,
             seed=plan.settings.seed,
             threshold=plan.settings.fixed_threshold,
         )
-        for side in (new, old)
+        for side in (1, 0)
     ]
     pair = Pair(views[0], views[1])
     flip_rate, vote_shift = (get_metric(name).load()(pair) for name in ("flip_rate", "vote_shift"))
@@ -235,63 +239,22 @@ def _measured(
     if drift.exact or not drift.differing:
         return drift
     causes = find_causes(pair)
-    size = f"vote shift {points_with_interval(vote_shift)}"
+    size, moved = f"vote shift {points_with_interval(vote_shift)}", vote_shift
     if causes.by_scores:
-        size = f"mean score {signed_with_interval(get_metric('score_shift').load()(pair))}"
+        moved = get_metric("score_shift").load()(pair)
+        size = f"mean score {signed_with_interval(moved)}"
     tests = holm([causes.moved, causes.silenced])
     if tests[1] is not None and tests[1] <= ALPHA and (tests[0] is None or tests[0] > ALPHA):
         change = "fewer" if pair.lost_share > 0 else "more"
-        size = f"{abs(pair.lost_share):.0%} {change} votes are valid"
+        size, moved = f"{abs(pair.lost_share):.0%} {change} votes are valid", Estimate.undefined("")
     elif tests[0] is None:
         return replace(drift, verdict=UNTOLD, size="one valid vote of a request does not show a judge's noise")
-    return replace(drift, p=min(p for p in tests if p is not None), size=size)
+    return replace(drift, p=min(p for p in tests if p is not None), size=size, wide=_reaches_zero(moved))
 
 
-# --- what changed -------------------------------------------------------------------------------------------
-
-
-def _changes_of(before: Head, after: Head, judge: Judge) -> list[tuple[str, str]]:
-    """What the heads of two recordings say of the reason, the finer before the coarser."""
-    found: list[tuple[str, str]] = []
-
-    def add(kind: str, key: str, words: str) -> None:
-        if before.get(key) != after.get(key):
-            found.append((kind, f"{words}: {_value(before.get(key))} -> {_value(after.get(key))}"))
-
-    add(RENAMED, "judge", "the judge has another name")
-    add(PROMPT, "prompt", "the prompt changed")
-    add(MODEL, "model", "another model is asked")
-    told = {"judge", "version", "prompt", "model", "served", "index"}
-    names = [name for name in (*before, *after) if name not in told and (name in before or name not in ALWAYS)]
-    settings = [name for name in dict.fromkeys(names) if before.get(name) != after.get(name)]
-    if settings:
-        listed = ", ".join(f"{name} {_value(before.get(name))} -> {_value(after.get(name))}" for name in settings)
-        found.append((PARAMETERS, f"parameters changed: {listed}"))
-    explained = before.get("model") != after.get("model") or any(name.startswith("asked ") for name in settings)
-    if not explained:  # a model's version is a digest of how it is asked
-        words = "the judge's code was edited (its version is a digest of the file)" if judge.version_is_digest else ""
-        add(JUDGE, "version", words or "the judge changed its version")
-    served, recorded = set(after.get("served") or ()), set(before.get("served") or ())
-    if recorded and served - recorded:
-        same = "under the same name" if before.get("model") == after.get("model") else "too"
-        found.append(
-            (SERVED, f"another model answered, {same}: {', '.join(sorted(recorded))} -> {', '.join(sorted(served))}")
-        )
-    add(INDEX, "index", "the index that it searches changed")
-    return found
-
-
-def _value(value: Json) -> str:
-    return "none" if value is None else value if isinstance(value, str) else str(value)
-
-
-def _suite_sentence(drift: Drift) -> str:
-    parts = [
-        f"{len(names)} {word} ({', '.join(names[:_NAMED])}{', ...' if len(names) > _NAMED else ''})"
-        for word, names in (("added", drift.added), ("reworded", drift.reworded), ("removed", drift.removed))
-        if names
-    ]
-    return f"the suite changed: {', '.join(parts)}"
+def _reaches_zero(moved: Estimate) -> bool:
+    """As it is shown."""
+    return moved.low is not None and moved.high is not None and round(moved.low, 2) <= 0 <= round(moved.high, 2)
 
 
 # --- the decision -------------------------------------------------------------------------------------------
@@ -308,35 +271,59 @@ def _decide(drift: Drift) -> Drift:
     else:
         decision = {UNTOLD: INCONCLUSIVE, NOTHING: NOT_ENFORCED}.get(verdict, PASS)
     drift = replace(drift, verdict=verdict, decision=decision)
-    return drift if drift.sentence else replace(drift, sentence=_sentence(drift))
+    return drift if drift.parts else replace(drift, parts=_parts(drift))
 
 
-def _sentence(drift: Drift) -> str:
-    changed = [sentence for _, sentence in drift.changes]
-    noise_explains = drift.p_holm is None or drift.p_holm > ALPHA
+def _accepted(drift: Drift) -> Drift:
+    if not drift.recorded:
+        return drift
+    words = "recorded by this run"
+    if drift.unremoved:
+        lines = "the line" if len(drift.unremoved) == 1 else "the lines"
+        words += f", but for {lines} of what was removed, which only an update of the whole suite takes out"
+    return replace(drift, decision=PASS, parts=(*drift.parts, words))
+
+
+def _parts(drift: Drift) -> tuple[str, ...]:
+    """What decided comes first, then the rest of what was found."""
+    suite = [sentence for kind, sentence in drift.changes if kind == SUITE]
+    changed = [sentence for kind, sentence in drift.changes if kind != SUITE]
+    beyond = drift.p_holm is not None and drift.p_holm <= ALPHA
+    drifted = drift.verdict == DRIFTED and bool(drift.differing) and (drift.exact or beyond)
+    found = _found(drift, beyond)
+    unexplained = drifted and not drift.changes and not drift.relabelled
+    if unexplained and not drift.all_stored:
+        changed = ["nothing changed that shows here, so the judge itself did"]
+    own, given = ([], _by_threshold(drift)) if drift.by_setting else (_by_threshold(drift), [])
+    lead = [*(found if drifted else ()), *own, *suite]
+    return (*lead, *(() if drifted else found), *given, *changed, *_asides(drift, unexplained=unexplained))
+
+
+def _found(drift: Drift, beyond: bool) -> list[str]:
+    """The verdicts, the same or not."""
     differ = f"{len(drift.differing)} of {drift.n} verdicts differ"
     labels = sum(item.label_differs for item in drift.differing)
     differ += f", {labels} in their label" if labels else ", none in its label"
-    if drift.relabelled and drift.differing:
+    if drift.relabelled:
         differ += " under one threshold"
-    if drift.verdict == NOTHING:
-        found = "no instance is comparable with what was recorded"
-    elif drift.relabelled and not drift.differing:
-        found = f"the scores of all {drift.n} instances are the same" if drift.n > 1 else "the score is the same"
-    elif drift.verdict == SAME:
-        found = f"all {drift.n} verdicts are the same" if drift.n > 1 else "the verdict is the same"
-    elif drift.verdict == DRIFTED and drift.exact:
-        found = f"a deterministic judge says something else: {differ}"
-    elif drift.verdict == DRIFTED and not noise_explains:
-        found = f"drifted beyond its noise: {drift.size} (p {_p(drift.p_holm)}); {differ}"
-    elif drift.verdict == UNTOLD or drift.p_holm is None:
-        found = f"{UNTOLD}: {differ}, and {drift.size}"
-    else:
-        found = f"{WITHIN}: {differ} (p {_p(drift.p_holm)})"
-    unexplained = drift.verdict == DRIFTED and not changed and not drift.relabelled
-    if unexplained and not drift.all_stored:
-        changed = ["nothing changed that shows here, so the judge itself did"]
-    return "; ".join([found, *_by_threshold(drift), *changed, *_asides(drift, unexplained=unexplained)])
+    if not drift.n:
+        return ["no instance is comparable with what was recorded"]
+    if not drift.differing:
+        if drift.relabelled:
+            return [f"the scores of all {drift.n} instances are the same" if drift.n > 1 else "the score is the same"]
+        return [f"all {drift.n} verdicts are the same" if drift.n > 1 else "the verdict is the same"]
+    if drift.exact:
+        return [f"a deterministic judge says something else: {differ}"]
+    if beyond:
+        why = (
+            ["the test decides: the interval, wider where instances are few, is of the size alone"]
+            if drift.wide
+            else []
+        )
+        return [f"drifted beyond its noise: {drift.size} (p {_p(drift.p_holm)})", *why, differ]
+    if drift.p_holm is None:
+        return [f"{UNTOLD}: {differ}, and {drift.size}"]
+    return [f"{WITHIN}: {differ} (p {_p(drift.p_holm)})"]
 
 
 def _by_threshold(drift: Drift) -> list[str]:
@@ -349,6 +336,11 @@ def _by_threshold(drift: Drift) -> list[str]:
 
 def _asides(drift: Drift, *, unexplained: bool) -> list[str]:
     found = []
+    if drift.in_orders:
+        which = f"the order {drift.in_orders[0]}" if len(drift.in_orders) == 1 else "the orders"
+        found.append(f"votes and labels are compared in {which} that both sides have")
+    if drift.apart:
+        found.append(f"{drift.apart} more were asked in other orders, and are not compared")
     if drift.unrecorded and drift.is_golden:
         found.append(f"{len(drift.unrecorded)} more have no recorded verdict yet")
     if drift.all_stored:

@@ -140,7 +140,7 @@ def head_of(plan: Plan, planned: SuitePlan, judge: Judge, served: Iterable[str])
 
 
 def entry_of(outcome: Outcome, planned: SuitePlan, instance: Instance, head: Head) -> Entry:
-    columns = {label: place for place, label in enumerate(_labels(planned.suite, instance))} | {TIE: 2}
+    columns = {label: place for place, label in enumerate(labels_of(planned.suite, instance))} | {TIE: 2}
     tallies: dict[str | None, list[int]] = {}
     for vote in outcome.votes:
         counts = tallies.setdefault(vote.order, [0] * _COUNTS)
@@ -155,7 +155,7 @@ def entry_of(outcome: Outcome, planned: SuitePlan, instance: Instance, head: Hea
 
 def result_from(entry: Entry, judge: str, suite: Suite, instance: Instance) -> CaseResult:
     """An entry as the result that it was made from, as far as it is kept: which vote was which is not."""
-    votes = votes_of(entry.tallies, entry.scores, _labels(suite, instance))
+    votes = votes_of(entry.tallies, entry.scores, labels_of(suite, instance))
     scores = [vote.score for vote in votes if vote.score is not None]
     mean = sum(scores) / len(scores) if scores else None
     outcome = Outcome(entry.label, result_of(entry.label, instance.gold), tuple(votes), instance.gold, mean)
@@ -164,7 +164,7 @@ def result_from(entry: Entry, judge: str, suite: Suite, instance: Instance) -> C
 
 def fits(entry: Entry, suite: Suite, instance: Instance) -> bool:
     """The entry's label is one that the instance can have."""
-    known = {*_labels(suite, instance), None, *WITHOUT_NAME}
+    known = {*labels_of(suite, instance), None, *WITHOUT_NAME}
     return entry.label in known
 
 
@@ -183,7 +183,7 @@ def check_against(golden: Golden, planned: SuitePlan, path: Path) -> None:
             if not {order for order, _ in entry.tallies} <= set(orders):
                 raise Contradiction(f"these are no votes on a {suite.protocol} suite")
             if shared or (golden.digest == suite.digest and _is_shown(entry, planned, instance)):
-                check_label(entry.label, entry.tallies, entry.scores, _labels(suite, instance))
+                check_label(entry.label, entry.tallies, entry.scores, labels_of(suite, instance))
         except Contradiction as error:
             sentence = f"cannot be: {error} (instance {name})"
             raise GoldenError(sentence, path=path, line=golden.lines.get(name), hint=_AGAIN) from None
@@ -203,7 +203,7 @@ def merge(old: Golden | None, new: Golden, suite: Suite, began: Golden | None) -
     if old is None:
         return new
     present = {instance.id for instance in suite.instances}
-    if set(new.entries) == present:
+    if judged_all(new, suite):
         earlier = {} if began is None else began.entries
         added = {name: entry for name, entry in old.entries.items() if name not in earlier} if old != began else {}
         return replace(new, entries={**added, **new.entries})
@@ -213,7 +213,13 @@ def merge(old: Golden | None, new: Golden, suite: Suite, began: Golden | None) -
     return replace(old, entries=entries, left_out=(old.left_out & present) - set(entries))
 
 
-def _labels(suite: Suite, instance: Instance) -> tuple[str, ...]:
+def judged_all(new: Golden, suite: Suite) -> bool:
+    """A run has a verdict on every instance of the suite, so that a file it writes has no others."""
+    return set(new.entries) == {instance.id for instance in suite.instances}
+
+
+def labels_of(suite: Suite, instance: Instance) -> tuple[str, ...]:
+    """The two labels that votes on an instance are counted for."""
     return PROTOCOLS[suite.protocol].gold_labels([idea.id for idea in instance.ideas])
 
 

@@ -1,15 +1,17 @@
-"""Recorded scores under today's threshold: what a threshold changes is no change of what the judge said."""
+"""Recorded verdicts as today's run would have made them: what a threshold or an order less changes, the judge did not say."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Final
 
-from pytest_novelty.golden import Entry
+from pytest_novelty.golden import Entry, labels_of
 from pytest_novelty.judges.base import Judge
-from pytest_novelty.model import NOT_NOVEL, NOVEL
+from pytest_novelty.model import NOT_NOVEL, NOVEL, Instance, Suite
 from pytest_novelty.outcomes import label_of_score
+from pytest_novelty.protocols import PROTOCOLS
 from pytest_novelty.settings import Settings
+from pytest_novelty.tallies import votes_of
 
 _SAME_SCORE: Final = 2e-5
 """Relative; recorded scores have six digits."""
@@ -43,3 +45,27 @@ def relabel(before: Entry, after: Entry, judge: Judge, settings: Settings) -> En
 def _is_by_scores(entry: Entry) -> bool:
     voted = any(any(counts[:3]) for _, counts in entry.tallies)
     return bool(entry.scores) and not voted and entry.label in (NOVEL, NOT_NOVEL, None)
+
+
+def in_common_orders(before: Entry, after: Entry, suite: Suite, instance: Instance) -> tuple[Entry, Entry] | None:
+    """Both verdicts by the votes in the orders that both have, with the labels that follow from these; None where they have
+    none in common.
+    """
+    common = orders_of(before) & orders_of(after)
+    if orders_of(before) == orders_of(after):
+        return before, after
+    if not common:
+        return None
+    names = labels_of(suite, instance)
+
+    def only(entry: Entry) -> Entry:
+        tallies = tuple((order, counts) for order, counts in entry.tallies if order in common)
+        votes = votes_of(tallies, (), names)
+        label = PROTOCOLS[suite.protocol].aggregate(votes, names, [order for order, _ in tallies])
+        return entry._replace(label=label, tallies=tallies, scores=())  # which score was of which order is not kept
+
+    return only(before), only(after)
+
+
+def orders_of(entry: Entry) -> set[str | None]:
+    return {order for order, _ in entry.tallies}

@@ -21,7 +21,7 @@ _PHASES: Final[tuple[_When, ...]] = ("setup", "call", "teardown")
 def message_of(result: GateResult | Drift) -> str:
     if isinstance(result, GateResult):
         return result.message
-    return f"compared with {result.against}: {result.sentence}"
+    return f"{result.sentence} (compared with {result.against})"  # the summary shows the beginning
 
 
 def emit_gates(session: NoveltySession) -> None:

@@ -7,6 +7,7 @@ import os
 import stat
 import tempfile
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -16,9 +17,10 @@ from pytest_novelty._pytest.ids import slug
 from pytest_novelty._pytest.probes import compare_with_store, note_left_out
 from pytest_novelty.errors import GoldenError, NoveltyError, SettingsError
 from pytest_novelty.files import write_atomically
-from pytest_novelty.golden import Golden, check_against, make_golden, merge, read_text, write_text
+from pytest_novelty.golden import Golden, check_against, judged_all, make_golden, merge, read_text, write_text
 from pytest_novelty.judges.registry import SHIPPED
 from pytest_novelty.masking import make_mask
+from pytest_novelty.model import REFERENCE
 
 if TYPE_CHECKING:
     from syrupy.data import SnapshotCollection
@@ -100,7 +102,7 @@ class Goldens:
                 complete = False
         if generation:
             note_left_out(report, list(_pairs(report.plan)), unpaid)
-        report.drifts += compare_all(found, accept=self.updates and write)
+        report.drifts += compare_all(found)
         return complete
 
     def _conclude(self, report: Report, planned: SuitePlan, judge: Judge, generation: str, write: bool) -> list[Drift]:
@@ -122,10 +124,15 @@ class Goldens:
             self.written.append(f"golden verdicts not written: the run was interrupted ({FOLDER}/{path.name})")
         if old is None:
             return []
-        usages = [r.usage for r in report.outcomes if (r.judge, r.suite) == (judge.name, planned.suite.name)]
+        place = (judge.name, planned.suite.name, REFERENCE)
+        usages = [r.usage for r in report.outcomes if (r.judge, r.suite, r.variant) == place]
         reused = sum(usage.reused for usage in usages)
         asked = sum(usage.made for usage in usages)
-        return [compare(report.plan, planned, judge, old, new, f"{FOLDER}/{path.name}", (reused, reused + asked))]
+        drift = compare(report.plan, planned, judge, old, new, f"{FOLDER}/{path.name}", (reused, reused + asked))
+        if self.updates and write:
+            whole = judged_all(new, planned.suite)
+            drift = replace(drift, recorded=True, unremoved=() if whole else drift.removed)
+        return [drift]
 
     def _path(self, suite: str, judge: str) -> Path:
         return self._folder / f"{slug(suite)}.{slug(judge)}.{_EXTENSION}"

@@ -29,7 +29,8 @@ def compare_with_store(report: Report, planned: SuitePlan, judge: Judge, generat
     report.notes += _notes(found, planned.suite.name, judge.name, len(judged))
     if found.before.entries:
         dates = " to ".join(dict.fromkeys((found.first[:10], found.last[:10])))
-        yield compare(report.plan, planned, judge, found.before, found.after, f"the store ({dates})")
+        against = f"the store ({dates})"
+        yield compare(report.plan, planned, judge, found.before, found.after, against, is_golden=False)
 
 
 def judged_of(report: Report, planned: SuitePlan, judge: Judge) -> set[str]:

@@ -22,6 +22,11 @@ STARRED: Final = "changes of percentages in points; * Holm-adjusted p <= .05, ov
 def comparison_blocks(found: RunComparison) -> Iterator[Block]:
     """Everything, the headline first."""
     yield Block(clean(found.headline, 2000), notes=tuple(clean(note, 300) for note in found.notes))
+    yield from detail_blocks(found)
+
+
+def detail_blocks(found: RunComparison) -> Iterator[Block]:
+    """Everything but the headline."""
     for change in found.changes:
         yield metrics_block(change)
         if turned := transitions_block(change):

@@ -5,37 +5,78 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Final
 
+from pytest_novelty.changes import SERVED
 from pytest_novelty.deciding import FAIL, INCONCLUSIVE, PASS
-from pytest_novelty.reports.tables import DECISIONS, Justify, new_table, styled
+from pytest_novelty.drifting import DRIFTED, UNTOLD
+from pytest_novelty.reports.tables import DECISIONS, new_table, styled
 from pytest_novelty.reports.text import clean, plural
 
 if TYPE_CHECKING:
+    from pytest_novelty.drifting import Drift
     from pytest_novelty.results import Report
 
 _LISTED: Final = 15
 
 
-def drift_lines(report: Report, colour: bool) -> Iterator[Any]:
+def drift_lines(report: Report, width: int, colour: bool) -> Iterator[Any]:
     """Of every comparison of the run; what differs in its label comes first."""
     for drift in report.drifts:
         word, style = DECISIONS[drift.decision]
         yield ""
         yield styled(f"{drift.judge} on {drift.suite}, compared with {drift.against}: {word}", style or "bold")
-        for part in drift.sentence.split("; "):
-            yield styled(f"  {clean(part)}")
+        for part in drift.parts:
+            yield _indented(clean(part))
         if drift.differing:
-            columns: list[tuple[str, Justify]] = [("  instance", "left"), ("before", "left"), ("after", "left")]
-            table = new_table("", columns, colour)
-            table.title, table.columns[0].overflow = None, "fold"
             listed = sorted(drift.differing, key=lambda item: not item.label_differs)
-            for item in listed[:_LISTED]:
-                table.add_row(*(styled(clean(cell, 60)) for cell in (f"  {item.instance}", item.before, item.after)))
-            yield table
+            rows = [
+                (clean(item.instance, 60), clean(item.before, 60), clean(item.after, 60)) for item in listed[:_LISTED]
+            ]
+            yield _table(rows, width, colour)
             if len(listed) > _LISTED:
-                yield styled(f"  ... and {plural(len(listed) - _LISTED, 'verdict')} more", "dim")
-        if drift.is_golden and (drift.decision in (FAIL, INCONCLUSIVE) or _is_stale(drift)):
-            yield styled("  what is right now is recorded with --snapshot-update, and reviewed as any change", "dim")
+                yield _indented(f"... and {plural(len(listed) - _LISTED, 'verdict')} more", style="dim")
+        if advice := how_to_accept(drift):
+            yield _indented(advice, style="dim")
 
 
-def _is_stale(drift: Any) -> bool:
+def _indented(text: str, by: int = 2, style: str = "") -> Any:
+    """Where the text takes several lines, all of them."""
+    from rich.padding import Padding
+
+    return Padding(styled(text, style), (0, 0, 0, by), expand=False)
+
+
+def _table(rows: list[tuple[str, str, str]], width: int, colour: bool) -> Any:
+    """A row an instance; where ids and verdicts are too long for that, each has a line of its own: none is broken."""
+    from rich.console import Group
+    from rich.padding import Padding
+
+    headings = ("instance", "before", "after")
+    needed = sum(max(map(len, column)) for column in zip(headings, *rows, strict=True))
+    if needed + 2 * len(headings) <= width:
+        table = new_table("", [(name, "left") for name in headings], colour)
+        for row in rows:
+            table.add_row(*map(styled, row))
+        return Padding(table, (0, 0, 0, 2), expand=False)
+    lines = [
+        _indented(text, by)
+        for name, before, after in rows
+        for text, by in ((name, 2), (f"before {before}", 4), (f"after  {after}", 4))
+    ]
+    return Group(*lines)
+
+
+def how_to_accept(drift: Drift) -> str:
+    """What records what the judge says now, where that differs from what is recorded."""
+    if drift.recorded or not (drift.decision in (FAIL, INCONCLUSIVE) or _is_stale(drift)):
+        return ""
+    if not drift.is_golden:
+        return "if that is right, ask all anew for the store: --novelty-refresh, without --novelty-probe"
+    heard = drift.verdict in (DRIFTED, UNTOLD) or any(kind == SERVED for kind, _ in drift.changes)
+    options = "--snapshot-update"
+    if drift.probed:  # a run without refresh reads the answers before the probe's, which may be the recorded ones
+        options = f"{'--novelty-refresh ' if heard else ''}{options}, without --novelty-probe"
+    return f"if that is right, record it with {options}, and have the file reviewed as any change"
+
+
+def _is_stale(drift: Drift) -> bool:
     return drift.decision == PASS and bool(drift.changes or drift.unrecorded)

@@ -11,7 +11,7 @@ from pytest_novelty.headline import headline_sentences
 from pytest_novelty.metrics.catalogue import CATALOGUE
 from pytest_novelty.metrics.view import Estimate
 from pytest_novelty.model import REFERENCE
-from pytest_novelty.reports.between_runs import comparison_blocks, cost_block, metrics_block, transitions_block
+from pytest_novelty.reports.between_runs import cost_block, detail_blocks, metrics_block, transitions_block
 from pytest_novelty.reports.blocks import Block
 from pytest_novelty.reports.tables import DECISIONS, Justify
 from pytest_novelty.reports.text import clean, made_calls, plural, show_interval, show_usd, show_value
@@ -40,9 +40,7 @@ def report_to_markdown(report: Report) -> str:
     parts += _drifts(report)
     if report.against is not None:
         parts += _changed(report.against)
-        parts.append(
-            _folded(f"All that changed since {report.against.old}", list(comparison_blocks(report.against))[1:])
-        )
+        parts.append(_folded(f"All that changed since {report.against.old}", detail_blocks(report.against)))
     parts += [_folded("All metrics", _metric_blocks(report)), _folded("Variants", _variant_blocks(report))]
     parts.append(_folded("Judges compared", _judge_blocks(report)))
     if said := [*(f"Finding: {text}" for text in report.findings), *(f"Note: {text}" for text in report.notes)]:
@@ -53,8 +51,8 @@ def report_to_markdown(report: Report) -> str:
 
 def comparison_to_markdown(found: RunComparison) -> str:
     """What changed between two reports: what is starred in sight, the rest folded. At most LIMIT characters."""
-    rest = list(comparison_blocks(found))[1:]
-    return _fitted(["### Novelty judges, then and now\n", *_changed(found), _folded("All numbers", rest)])
+    everything = _folded("All numbers", detail_blocks(found))
+    return _fitted(["### Novelty judges, then and now\n", *_changed(found), everything])
 
 
 def write_markdown(report: Report, path: Path) -> None:
@@ -127,9 +125,8 @@ def _drifts(report: Report) -> Iterator[str]:
     """Comparisons with recorded verdicts: what they say in sight, the verdicts that differ folded."""
     for drift in report.drifts:
         title = f"{drift.judge} on {clean(drift.suite, 100)}, compared with {clean(drift.against, 100)}"
-        yield _section(
-            Block(f"{title}: {DECISIONS[drift.decision][0]}", notes=tuple(clean(drift.sentence, 1000).split("; ")))
-        )
+        said = tuple(clean(part, 1000) for part in drift.parts)
+        yield _section(Block(f"{title}: {DECISIONS[drift.decision][0]}", notes=said))
         if drift.differing:
             ordered = sorted(drift.differing, key=lambda item: not item.label_differs)
             rows = tuple((clean(item.instance, 60), clean(item.before, 60), clean(item.after, 60)) for item in ordered)

@@ -63,7 +63,7 @@ def render(report: Report, *, width: int = 100, colour: bool = False) -> str:
             for lines in (variant_lines, claim_lines):
                 for printable in lines(report, planned, judge.name, width, colour):
                     console.print(printable)
-    drift = drift_lines(report, colour)
+    drift = drift_lines(report, width, colour)
     for printable in (
         *comparison_lines(report, colour),
         *drift,

@@ -185,6 +185,20 @@ def test_an_interrupted_update_writes_nothing(lab: Lab) -> None:
     assert not file_of(lab).exists()
 
 
+def test_an_interrupted_update_accepts_nothing(lab: Lab) -> None:
+    lab.judge("judge", "small", *UPDATE)
+    edit(lab, "golden/small.judge.txt", "i000\tnot novel\t0:2", "i000\tnovel\t2:0")
+    before = file_of(lab).read_bytes()
+    edit(lab, "conftest.py", "log(request)\n", "log(request); time.sleep(0.3)\n")
+    lab.forget_calls()
+    process = lab.start(*UPDATE, "--novelty-concurrency=1", "--novelty-refresh")
+    lab.wait_for_calls(6, process)
+    ran = lab.signal(process, signal.SIGINT)
+    assert "compared with golden/small.judge.txt: FAILS" in ran.plain
+    assert "recorded by this run" not in ran.plain
+    assert file_of(lab).read_bytes() == before
+
+
 @pytest.mark.parametrize("moment", ["fsync", "replace"])
 def test_a_kill_during_the_write_leaves_the_old_file(lab: Lab, moment: str) -> None:
     lab.judge("judge other", "small", *UPDATE)
@@ -223,14 +237,23 @@ def test_a_suite_that_was_edited(lab: Lab) -> None:
     path.write_text("".join(json.dumps(row) + "\n" for row in (*kept[1:], new)))
     ran = lab.judge()
     assert ran.ret == 1
-    assert "the suite changed: 1 added (i009), 1 reworded (i003), 1 removed (i000)" in ran.plain
+    told = "the suite changed: 1 added (i009), 1 reworded (i003), 1 removed (i000)"
+    assert f"FAILED novelty-suites/small::gate[judge-golden] - {told[:18]}" in ran.plain
+    assert drift(ran)["sentence"] == f"{told}; all 6 verdicts are the same"
     assert drift(ran)["verdict"] == "the same"
     lab.judge("judge", "small", *UPDATE, "-k", "i004")
     assert "the suite changed: 1 added (i009), 1 reworded (i003), 1 removed (i000)" in lab.judge().plain
     part = lab.judge("judge", "small", *UPDATE, "-k", "i009")
     assert "(1 added)" in part.plain
     assert "i000" in rows(file_of(lab))
-    assert "(1 changed, 1 removed)" in lab.judge("judge", "small", *UPDATE).plain
+    assert part.ret == 0
+    assert drift(part)["sentence"].endswith(
+        "recorded by this run, but for the line of what was removed, which only an update of the whole suite takes out"
+    )
+    assert "if that is right" not in part.plain
+    whole = lab.judge("judge", "small", *UPDATE)
+    assert "(1 changed, 1 removed)" in whole.plain
+    assert drift(whole)["sentence"].endswith("; recorded by this run")
     assert sorted(rows(file_of(lab))) == [f"i00{k}" for k in (1, 2, 3, 4, 5, 6, 7, 9)]
     assert lab.judge().ret == 0
 
@@ -476,12 +499,46 @@ def test_two_judges_never_share_a_file(lab: Lab) -> None:
     assert "would be one file, golden/ours.v1.mine.txt" in both.plain
 
 
-def test_a_comparison_that_cannot_take_place_is_shown(lab: Lab) -> None:
+def test_a_file_that_became_anothers_meanwhile_is_not_written(lab: Lab) -> None:
+    lab.judge("judge", "small", *UPDATE)
+    theirs = file_of(lab).read_text().replace("# suite: small ", "# suite: else ")
+    (lab.path / "theirs.txt").write_text(theirs)
+    writing = "(HERE / 'golden/small.judge.txt').write_text((HERE / 'theirs.txt').read_text())"
+    edit(lab, "conftest.py", "log(request)\n    return right", f"log(request)\n    {writing}\n    return right")
+    ran = lab.judge("judge", "small", *UPDATE, "--novelty-refresh")
+    assert ran.ret == 1
+    assert "has verdicts on the suite 'else', and is the file of 'judge' on 'small'" in ran.plain
+    assert file_of(lab).read_text() == theirs
+
+
+@pytest.mark.parametrize("more", [(), UPDATE])
+def test_a_comparison_that_cannot_take_place_is_shown(lab: Lab, more: tuple[str, ...]) -> None:
     lab.judge("judge", "small", *UPDATE)
     edit(lab, "conftest.py", "log(request)\n", "log(request)\n    raise OSError('gone')\n")
-    ran = lab.judge("judge", "small", "--novelty-refresh")
+    ran = lab.judge("judge", "small", "--novelty-refresh", *more)
     assert drift(ran)["decision"] == "not enforced"
-    assert "nothing to compare: this run has no verdict of the judge" in ran.plain
+    assert drift(ran)["sentence"] == "nothing to compare: this run has no verdict of the judge"
+
+
+def test_an_undecided_comparison_fails_where_that_is_asked_for(lab: Lab) -> None:
+    lab.suite(n=8, votes=1)
+    lab.judge("other", "small", *UPDATE)
+    edit(lab, "golden/small.other.txt", "i001\tnovel\t1:0", "i001\tnot novel\t0:1")
+    ran = lab.judge("other")
+    assert (ran.ret, drift(ran, "other")["decision"]) == (0, "inconclusive")
+    assert "if that is right, record it with --snapshot-update, and have the file reviewed as any change" in ran.plain
+    failing = lab.judge("other", "small", "--novelty-inconclusive=fail")
+    assert (failing.ret, drift(failing, "other")["decision"]) == (1, "inconclusive")
+    assert "FAILED novelty-suites/small::gate[other-golden]" in failing.out
+
+
+def test_what_was_asked_is_counted_of_the_reference(lab: Lab) -> None:
+    lab.suite(n=8, votes=2, variants={"Q": {"params": {"top": 1}}})
+    lab.judge("judge", "small", *UPDATE)
+    ran = lab.judge("judge", "small", "--novelty-variant=all")
+    assert len(ran.calls) == 16  # of the variant
+    assert (drift(ran)["reused"], drift(ran)["votes"]) == (16, 16)
+    assert "nothing was asked: all verdicts come from the store" in drift(ran)["sentence"]
 
 
 def test_a_folder_in_the_place_of_a_file_costs_no_call(lab: Lab) -> None:

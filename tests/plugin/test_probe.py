@@ -89,9 +89,14 @@ def test_a_silent_update_is_noticed(lab: Lab, dist: str) -> None:
     )
     assert "drifted beyond its noise: vote shift" in ran.plain
     assert "another model answered, under the same name: m-01 -> m-02" in ran.plain
+    assert "if that is right, ask all anew for the store: --novelty-refresh, without --novelty-probe" in ran.plain
     ran.assert_clean()
     state(lab, "m-01")
     assert lab.judge("judge", "small", "--novelty-probe=30").ret == 0  # still compared with the first generation
+    state(lab, "m-02 turned")
+    lab.judge("judge", "small", "--novelty-refresh", dist=dist)
+    accepted = lab.judge("judge", "small", "--novelty-probe=30", dist=dist)
+    assert (accepted.ret, drift(accepted)["decision"], drift(accepted)["changes"]) == (0, "pass", [])
 
 
 def test_the_first_probe_is_the_first_generation(lab: Lab) -> None:
@@ -159,6 +164,12 @@ def test_golden_verdicts_are_what_a_probe_is_compared_with(lab: Lab) -> None:
     assert drifted.ret == 1
     assert "nothing changed that shows here, so the judge itself did" in drifted.plain
     assert len(drifted.calls) == 90
+    advice = "record it with --novelty-refresh --snapshot-update, without --novelty-probe, and have the file reviewed"
+    assert advice in drifted.plain
+    lab.judge("judge", "small", "-p", "syrupy", "--snapshot-update")  # reads what the store had before the probe
+    assert lab.judge("judge", "small", "--novelty-probe=30").ret == 1
+    lab.judge("judge", "small", "-p", "syrupy", "--novelty-refresh", "--snapshot-update")
+    assert lab.judge("judge", "small", "--novelty-probe=30").ret == 0
 
 
 @pytest.mark.parametrize(

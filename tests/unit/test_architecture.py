@@ -49,7 +49,7 @@ LAYERS = [
         "claiming",
         "comparing",
     ],
-    ["tallies", "golden", "relabelling", "drifting", "probing"],
+    ["tallies", "golden", "relabelling", "changes", "drifting", "probing"],
     ["reports", "results", "dryrun", "keeping", "between_runs"],
     ["stopping"],
     ["evaluation", "cli", "cli_store", "cli_compare"],

@@ -10,28 +10,24 @@ from typing import Any
 
 import pytest
 
+from pytest_novelty import drifting
+from pytest_novelty.changes import INDEX, JUDGE, MODEL, PARAMETERS, PROMPT, RENAMED, SERVED, SUITE
 from pytest_novelty.deciding import FAIL, INCONCLUSIVE, NOT_ENFORCED, PASS
 from pytest_novelty.drifting import (
     DRIFTED,
-    INDEX,
-    JUDGE,
-    MODEL,
     NOTHING,
-    PARAMETERS,
-    PROMPT,
-    RENAMED,
     SAME,
-    SERVED,
-    SUITE,
     UNTOLD,
     WITHIN,
     Drift,
     compare,
     compare_all,
     drift_to_dict,
+    nothing_found,
 )
 from pytest_novelty.golden import Golden, make_golden, read_text, write_text
 from pytest_novelty.judges.base import Judge, bind_judge
+from pytest_novelty.metrics.causes import Causes
 from pytest_novelty.metrics.view import View
 from pytest_novelty.model import Suite
 from pytest_novelty.outcomes import Usage
@@ -506,3 +502,227 @@ def test_a_score_at_the_threshold_keeps_its_label(take: Callable[..., Taken]) ->
     )
     assert before[3].entries["i0000"].label == "not novel"
     assert not drift_of(before, after).relabelled
+
+
+# --- what decided comes first ---------------------------------------------------------------------------------
+
+
+def reword_second(suite: Suite) -> Suite:
+    first, second, *rest = suite.instances
+    reworded = replace(second, ideas=(replace(second.ideas[0], text="Other words."), *second.ideas[1:]))
+    return replace(suite, instances=(first, reworded, *rest), digest="1" * 32)
+
+
+def test_a_suite_that_changed_leads_where_the_verdicts_did_not(take: Callable[..., Taken]) -> None:
+    words = "the suite changed: 1 reworded (i0001)"
+    same = drift_of(take(STEADY), take(STEADY, suite=reword_second, settings={"seed": 7}))
+    assert (same.verdict, same.decision, kinds(same)) == (SAME, FAIL, [PARAMETERS, SUITE])
+    assert same.parts == (words, "all 39 verdicts are the same", "parameters changed: seed 0 -> 7")
+    noise = drift_of(take(STEADY), take(["xxy xxx", *STEADY[1:]], suite=reword_second))
+    assert (noise.verdict, noise.decision, noise.parts[0]) == (WITHIN, FAIL, words)
+    untold = drift_of(take(["x x"] * 30), take(["y y", *["x x"] * 29], suite=reword_second))
+    assert (untold.verdict, untold.decision, untold.parts[0]) == (UNTOLD, FAIL, words)
+    nothing = drift_of(take(["xxx xxx"] * 2), take(["xxx xxx"] * 2, suite=reword_all))
+    assert nothing.parts == ("the suite changed: 2 reworded (i0000, i0001)", NO_INSTANCE)
+    both = drift_of(take(STEADY), take(TURNED, suite=reword_second))
+    assert both.parts[0].startswith("drifted beyond its noise: ")
+    assert both.parts[-2:] == ("3 of 39 verdicts differ, 3 in their label", words)
+
+
+NO_INSTANCE = "no instance is comparable with what was recorded"
+
+
+def reword_all(suite: Suite) -> Suite:
+    return replace(
+        suite,
+        instances=tuple(
+            replace(each, ideas=(replace(each.ideas[0], text="Other words."), *each.ideas[1:]))
+            for each in suite.instances
+        ),
+    )
+
+
+def test_a_threshold_of_the_judge_leads_where_the_scores_are_the_same(take_scores: Callable[..., Taken]) -> None:
+    before = take_scores(5.0)
+    words = "8 of 40 labels changed by the judge's own threshold, or what it calls novel, alone"
+    assert drift_of(before, take_scores(7.0)).parts[:2] == (words, "the scores of all 40 instances are the same")
+    assert drift_of(before, take_scores(7.0, seed=1)).parts[0] == words
+    assert drift_of(before, take_scores(7.0, moved=2.0)).parts[0].startswith("drifted beyond its noise: ")
+
+
+def test_an_interval_that_reaches_0_beside_a_drift_is_explained(take: Callable[..., Taken]) -> None:
+    why = "the test decides: the interval, wider where instances are few, is of the size alone"
+    few = drift_of(take(["xxx xxx"] * 24), take(["yyy yyy"] * 4 + ["xxx xxx"] * 20))
+    assert (few.verdict, few.vote_shift.low) == (DRIFTED, pytest.approx(0.0, abs=0.005))
+    assert few.parts[1] == why
+    clear = drift_of(take(STEADY), take(["yyy yyy", "xxx xxx"] * 20))
+    assert (clear.verdict, why in clear.sentence) == (DRIFTED, False)
+    noise = drift_of(take(STEADY), take(["xxy xxx", *STEADY[1:]]))
+    assert (noise.verdict, why in noise.sentence) == (WITHIN, False)
+
+
+# --- orders that one side has not -------------------------------------------------------------------------------
+
+
+def only_order(taken: Taken, order: str) -> Taken:
+    plan, planned, judge, golden = taken
+    entries = {
+        name: entry._replace(tallies=tuple(tally for tally in entry.tallies if tally[0] == order))
+        for name, entry in golden.entries.items()
+    }
+    entries = {
+        name: entry._replace(label="x" if entry.tallies[0][1][0] > entry.tallies[0][1][1] else "y")
+        for name, entry in entries.items()
+    }
+    return plan, planned, judge, replace(golden, entries=entries)
+
+
+def test_labels_are_counted_over_the_orders_that_both_sides_have(take: Callable[..., Taken]) -> None:
+    whole = take(["xxx yyy"] * 20)  # ties; x in the order ab
+    turned = only_order(take(["yyy yyy"] * 4 + ["xxx yyy"] * 16), "ab")
+    for before, after in ((whole, turned), (turned, whole)):
+        drift = drift_of(before, after)
+        assert (drift.verdict, drift.n, len(drift.differing)) == (DRIFTED, 20, 4)
+        assert "4 of 20 verdicts differ, 4 in their label" in drift.parts
+        assert "votes and labels are compared in the order ab that both sides have" in drift.parts
+        assert drift.flip_rate.value == 0.2
+    assert drift_of(whole, only_order(whole, "ba")).verdict == SAME
+    assert "that both sides have" not in drift_of(whole, whole).sentence
+
+
+def test_other_orders_have_nothing_to_compare(take: Callable[..., Taken]) -> None:
+    whole = take(["xxx yyy"] * 20, judge=exact_judge)
+    drift = drift_of(only_order(whole, "ab"), only_order(whole, "ba"))
+    assert (drift.verdict, drift.decision, drift.n) == (NOTHING, NOT_ENFORCED, 0)
+    assert drift.parts == (NO_INSTANCE, "20 more were asked in other orders, and are not compared")
+
+
+# --- recorded by this run ---------------------------------------------------------------------------------------
+
+
+def test_what_a_run_recorded_passes_and_says_what_it_left(take: Callable[..., Taken]) -> None:
+    raw = compare(*take(TURNED)[:3], take(STEADY)[3], take(TURNED)[3], "golden/made.judge.txt")
+    (all_of_it,) = compare_all([replace(raw, recorded=True)])
+    assert (all_of_it.verdict, all_of_it.decision) == (DRIFTED, PASS)
+    assert all_of_it.parts[-1] == "recorded by this run"
+    (part,) = compare_all([replace(raw, recorded=True, unremoved=("gone",))])
+    assert part.parts[-1] == (
+        "recorded by this run, but for the line of what was removed, which only an update of the whole suite takes out"
+    )
+    (plain,) = compare_all([raw])
+    assert (plain.decision, "recorded by" in plain.sentence) == (FAIL, False)
+    (nothing,) = compare_all([nothing_found("judge", "made", "golden/made.judge.txt")])
+    assert (nothing.decision, "recorded by this run" in nothing.sentence) == (NOT_ENFORCED, False)
+
+
+# --- the parts by themselves ------------------------------------------------------------------------------------
+
+
+def test_the_level_is_of_all_comparisons_together(take: Callable[..., Taken]) -> None:
+    raw = compare(*take(TURNED)[:3], take(STEADY)[3], take(TURNED)[3], "golden/made.judge.txt")
+    decided = [compare_all([replace(raw, p=p)])[0].verdict for p in (0.02, 0.021, 0.05)]
+    assert decided == [DRIFTED, WITHIN, WITHIN]
+    two = compare_all([replace(raw, p=0.015), replace(raw, p=0.5)])
+    assert (two[0].verdict, two[0].p_holm) == (WITHIN, pytest.approx(0.03))
+    told = drift_to_dict(two[0])
+    assert (told["p"], told["p_holm"]) == (0.015, pytest.approx(0.03))
+
+
+def test_two_tests_of_one_comparison_are_adjusted(take: Callable[..., Taken], monkeypatch: pytest.MonkeyPatch) -> None:
+    def size_and_p(**causes: float) -> tuple[str, float | None]:
+        monkeypatch.setattr(drifting, "find_causes", lambda pair: Causes(**causes))
+        after = take(["aaa aaa"] * 3 + STEADY[3:])
+        drift = compare(*after[:3], take(STEADY)[3], after[3], "golden/made.judge.txt")
+        return drift.size.split(" ")[0], drift.p
+
+    assert size_and_p(moved=0.015, silenced=0.5) == ("vote", pytest.approx(0.03))
+    assert size_and_p(moved=0.5, silenced=0.015) == ("vote", pytest.approx(0.03))  # beyond the level once adjusted
+    assert size_and_p(moved=0.5, silenced=0.005) == ("8%", pytest.approx(0.01))
+    assert size_and_p(moved=0.001, silenced=0.001) == ("vote", pytest.approx(0.002))
+
+
+def test_votes_that_came_back_are_drift_too(take: Callable[..., Taken]) -> None:
+    drift = drift_of(take(["xxx xxx", "aaa aaa"] * 15), take(["xxx xxx"] * 30))
+    assert "50% more votes are valid" in drift.sentence
+
+
+def test_views_are_made_under_the_settings_of_the_run(
+    take: Callable[..., Taken], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[dict[str, Any]] = []
+
+    def view(*args: Any, **options: Any) -> View:
+        seen.append(options)
+        return View(*args, **options)
+
+    monkeypatch.setattr(drifting, "View", view)
+    settings = {"failures": "exclude", "threshold": 5.0, "seed": 3}
+    taken = take(STEADY, settings=settings)
+    drift_of(taken, taken)
+    assert seen == [settings, settings]
+
+
+def test_a_recording_is_of_the_reference_alone(take: Callable[..., Taken], make_view: Callable[..., View]) -> None:
+    plan, planned, judge, golden = take(STEADY)
+    views = [make_view(STEADY), make_view(["yyy yyy"] * 40, variant="P1")]
+    for order in (views, views[::-1]):
+        assert make_golden(plan, planned, judge, [row for view in order for row in view.results]) == golden
+
+
+def test_what_a_recording_says_of_votes_and_settings(take: Callable[..., Taken]) -> None:
+    def with_params(suite: Suite) -> Suite:
+        reference = suite.variants["reference"]
+        return replace(
+            suite, variants={"reference": replace(reference, axes=replace(reference.axes, params={"top": 1}))}
+        )
+
+    golden = take(["xxa taa"], suite=with_params, settings={"threshold": 5.0})[3]
+    (entry,) = golden.entries.values()
+    assert entry.tallies == (("ab", (2, 0, 0, 1, 0)), ("ba", (0, 0, 1, 2, 0)))
+    assert (entry.head["threshold"], entry.head["params"]) == (5.0, {"top": 1})
+    assert not {"threshold", "params"} & set(take(["xxa taa"])[3].entries["i0000"].head)
+
+
+def test_another_model_that_was_asked_for_answered_too(take: Callable[..., Taken], tmp_path: Path) -> None:
+    from pytest_novelty.judges.llm.files import LlmSettings
+    from pytest_novelty.judges.llm.judge import LlmJudge
+
+    sides = [
+        take(
+            STEADY, judge=LlmJudge(LlmSettings("openai", model, name="judge", folder=tmp_path)), models=[f"{model}-01"]
+        )
+        for model in ("m-5", "m-6")
+    ]
+    assert drift_of(*sides).parts[1:] == (
+        "another model is asked: m-5 -> m-6",
+        "another model answered, too: m-5-01 -> m-6-01",
+    )
+
+
+def test_scores_on_one_side_only_are_a_difference(take: Callable[..., Taken]) -> None:
+    with_scores, without = (
+        take(["xxx"] * 3, protocol="pointwise", gold="novel", judge=exact_judge, scores=scores)
+        for scores in ([[1.0, 2.0, 3.0]] * 3, ())
+    )
+    for before, after in ((with_scores, without), (without, with_scores)):
+        drift = drift_of(before, after)
+        assert (drift.decision, len(drift.differing)) == (FAIL, 3)
+        assert "3 of 3 verdicts differ, none in its label" in drift.sentence
+
+
+def test_what_was_shown_is_compared_by_what_both_heads_know(take: Callable[..., Taken]) -> None:
+    plan, planned, judge, taken = take(STEADY)
+    entries = {
+        name: entry._replace(
+            head={key: value for key, value in entry.head.items() if key != "granularity"}, shown="0" * 8
+        )
+        for name, entry in taken.entries.items()
+    }
+    old = replace(taken, entries=entries)
+    assert len(drift_of((plan, planned, judge, old), (plan, planned, judge, taken)).reworded) == 40
+    renamed = {  # rendered otherwise, so that what was shown says nothing: the label does
+        name: entry._replace(head={**entry.head, "format": "json"}, shown="0" * 8, label="former")
+        for name, entry in taken.entries.items()
+    }
+    other = drift_of((plan, planned, judge, replace(taken, entries=renamed)), (plan, planned, judge, taken))
+    assert (other.n, len(other.reworded)) == (0, 40)

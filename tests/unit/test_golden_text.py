@@ -156,6 +156,8 @@ def test_an_update_of_a_part_leaves_the_suite_as_it_was_recorded(
     assert read_text(write_text(first), Path()) == first
     assert "# left out: i2\n# left out: i3\n" in write_text(first)
     assert merge(first, rest, grown, first).left_out == {"i2"}
+    with_gone = replace(first, left_out=first.left_out | {"gone"})  # left out, and then removed from the suite
+    assert merge(with_gone, rest, grown, with_gone).left_out == {"i2"}
 
 
 def test_what_another_run_recorded_meanwhile_is_kept(

@@ -16,6 +16,7 @@ from pytest_novelty.between_runs.reading import read_report
 from pytest_novelty.cli import main
 from pytest_novelty.drifting import Differing, Drift
 from pytest_novelty.model import Axes, Suite, Variant
+from pytest_novelty.reports.between_runs import comparison_blocks, detail_blocks
 from pytest_novelty.reports.files import write_report
 from pytest_novelty.reports.markdown import LIMIT, comparison_to_markdown, escape, report_to_markdown
 from pytest_novelty.results import Report
@@ -104,15 +105,18 @@ def test_what_changed_is_in_sight_and_what_did_not_is_folded(suite: Suite) -> No
 
 
 def test_comparisons_with_recorded_verdicts(report: Report, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    sentence = "drifted beyond its noise: vote shift 29 points; another model answered"
+    parts = ("drifted beyond its noise: vote shift 29 points", "another model answered, under the same name: m -> n; o")
+    sentence = "; ".join(parts)
     differing = (Differing("i1", "x 2:0", "x 1:1", False), Differing("i2", "x 2:0", "y 0:2", True))
-    report.drifts = [Drift("right", "made", "golden/a.txt", "drifted", "fail", sentence, n=40, differing=differing)]
+    report.drifts = [Drift("right", "made", "golden/a.txt", "drifted", "fail", parts, n=40, differing=differing)]
     text = report_to_markdown(report)
     assert "**right on made, compared with golden/a.txt: FAILS**" in in_sight(text)
-    assert "- drifted beyond its noise: vote shift 29 points\n- another model answered\n" in in_sight(text)
+    said = parts[1].replace(">", "&gt;")
+    assert f"- drifted beyond its noise: vote shift 29 points\n- {said}\n" in in_sight(text)
     assert text.index("| i2 | x 2:0 | y 0:2 |") < text.index("| i1 | x 2:0 | x 1:1 |")
-    assert f"| FAILS | compared with golden/a.txt | right | made | 2 verdicts differ | 40 | {sentence} |" in in_sight(
-        text
+    assert (
+        f"| FAILS | compared with golden/a.txt | right | made | 2 verdicts differ | 40 | {parts[0]}; {said} |"
+        in in_sight(text)
     )
     gates = [gate.decision for gate in report.gates]
     assert f"**Gates:** {gates.count('fail') + 1} FAILS, " in text
@@ -120,6 +124,18 @@ def test_comparisons_with_recorded_verdicts(report: Report, tmp_path: Path, caps
     write_report(report, tmp_path / "out.json")
     assert main(["annotate", str(tmp_path / "out.json")]) == 0
     assert capsys.readouterr().out == f"::error title=right on made%3A compared with golden/a.txt::{sentence}\n"
+
+
+def test_the_headline_of_a_comparison_is_not_repeated_below(suite: Suite) -> None:
+    sides = [evaluate({"mine": judge_of(said)}, suite, votes=1) for said in "RA"]
+    found = compare_reports(read_report(sides[0].to_dict(), "then"), read_report(sides[1].to_dict(), "now"))
+    sides[1].against = found
+    first = next(comparison_blocks(found))
+    assert first.title == found.headline
+    assert [block.title for block in detail_blocks(found)] == [block.title for block in comparison_blocks(found)][1:]
+    for text in (report_to_markdown(sides[1]), comparison_to_markdown(found)):
+        assert text.count(escape(found.headline)) == 1
+        assert text.count("**mine on made: 40 instances in both") == 2
 
 
 def test_it_fits_a_comment(report: Report, suite: Suite) -> None:
