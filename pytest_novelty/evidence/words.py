@@ -1,0 +1,40 @@
+"""The words of a folded text: where they begin among its letters, and how they are written."""
+
+from __future__ import annotations
+
+import re
+from itertools import pairwise
+from typing import Final
+
+from pytest_novelty.evidence.folding import Folded
+
+_WITHIN_WORD: Final = re.compile(r"['\u2019\u00ad\u200b\u200c\u200d\u2060]+|[-\u2010\u00ad]\s+")
+"""What parts letters of one word: an apostrophe, what is not seen, and a hyphen at the end of a line."""
+
+
+def find_word_starts(folded: Folded, first: int, last: int) -> list[int]:
+    """Where words begin among letters ``first:last``, and ``last``."""
+    places, letters, raw = folded.places(first, last), folded.letters, folded.raw
+    starts = {first, last}
+    for at, (before, behind) in enumerate(pairwise(places), first + 1):
+        parted = behind - before > 1 and not _WITHIN_WORD.fullmatch(raw, before + 1, behind)
+        if parted and not (letters[at - 1].isdecimal() and letters[at].isdecimal()):  # what parts numbers is a letter
+            starts.add(at)
+    if not letters.isascii():
+        starts.update(at for at in range(first, last) if "\u3040" <= letters[at] <= "\u9fff")  # written without spaces
+    at = letters.find(" ", first, last)
+    while at >= 0:
+        starts.add(at + 1)
+        at = letters.find(" ", at + 1, last)
+    return sorted(starts)
+
+
+def words_of(folded: Folded, starts: list[int]) -> tuple[str, ...]:
+    """The words between consecutive starts, with the capitals that the text has."""
+    return tuple(
+        "".join(
+            letter.upper() if folded.raw[place].isupper() else letter
+            for letter, place in zip(folded.letters[start:end], folded.places(start, end), strict=True)
+        ).strip()
+        for start, end in pairwise(starts)
+    )
