@@ -63,6 +63,7 @@ _FORMATS: Final = frozenset(
     displaystyle operatorname quad qquad cdot ldots dots cdots""".split()  # noqa: SIM905 - a list of words
 )
 
+_GROUP: Final = re.compile(r"\d{3}\D?")
 _COMMAND: Final = re.compile(r"\\([A-Za-z]+)")
 _MARKUP: Final = (
     ("!", re.compile(r"!\[[^\]\n]{0,200}\]\([^()\s]{0,500}\)")),
@@ -269,7 +270,7 @@ def _are_digits(codes: Codes) -> Integers:
 
 
 def _separator(between: str, following: str) -> str:
-    if between in _THOUSANDS and following[:3].isdecimal() and not following[3:].isdecimal():
+    if between in _THOUSANDS and _GROUP.fullmatch(following):
         return ""
     if between in (".", ",", ":", "/"):
         return between
