@@ -18,13 +18,15 @@ from pytest_novelty.evidence.folding import Folded, fold
 from pytest_novelty.evidence.windows import find_windows, hash_grams
 from pytest_novelty.evidence.wording import (
     ADDED,
+    BOUND_BEFORE,
+    BOUND_BEHIND,
     NEGATION,
     NUMBER,
     REPLACED,
     Difference,
-    cuts_negation,
     cuts_word,
     disagreement,
+    is_number,
     is_same_number,
 )
 from pytest_novelty.evidence.words import find_word_starts, words_of
@@ -133,42 +135,45 @@ class Haystack:
     def _differs_at(self, piece: Folded, at: int) -> str:
         end = at + len(piece.letters)
         head, tail = self._rest_of_word(at, -1), self._rest_of_word(end, 1)
-        if len(piece.raw.strip()) < SHORT and (head or tail):
+        if (head or tail) and len(piece.raw.strip()) < SHORT:
             return ADDED
         return cuts_word(head, piece.letters, tail) or self._misquotes(piece, at, end)
 
     def _misquotes(self, piece: Folded, first: int, last: int) -> str:
         """What is wrong around the letters ``first:last`` in which the piece was found."""
-        if cuts_negation(self._neighbour(first, -1), self._neighbour(last, 1)):
+        letters = self.folded.letters
+        before = next((word for word in BOUND_BEFORE if letters.endswith(word, 0, first)), "")
+        behind = next((word for word in BOUND_BEHIND if letters.startswith(word, last)), "")
+        if before and self._is_word(first - len(before), first) and self._is_spaced(first):
+            return NEGATION
+        if behind and self._is_word(last, last + len(behind)) and self._is_spaced(last):
             return NEGATION
         return self._foreign_mark(piece, first, last)
 
-    def _neighbour(self, at: int, step: int) -> str:
-        """The word before or behind a place between letters, if nothing but white space parts it from there."""
-        first, last = max(at - _LONGEST_REST, 0), min(at + _LONGEST_REST, len(self.folded.letters))
-        if not first < at < last:
-            return ""
-        before, behind = self.folded.places(at - 1, at + 1)
-        if not self.text[before + 1 : behind].isspace():
-            return ""
-        starts = find_word_starts(self.folded, at if step > 0 else first, last if step > 0 else at)
-        words = words_of(self.folded, starts)
-        return words[0 if step > 0 else -1].lower() if words else ""
+    def _is_word(self, first: int, last: int) -> bool:
+        return not self._rest_of_word(first, -1) and not self._rest_of_word(last, 1)
+
+    def _is_spaced(self, at: int) -> bool:
+        """Nothing but white space lies before a letter."""
+        return self.text[self.folded.place(at - 1) + 1 : self.folded.place(at)].isspace()
 
     def _rest_of_word(self, at: int, step: int) -> str:
         """The letters of the word around ``at`` that lie before (step -1) or behind it. A hyphen joins, also at a line's end."""
         letters, raw = self.folded.letters, self.folded.raw
-        first, last = max(at - _LONGEST_REST, 0), min(at + _LONGEST_REST, len(letters))
-        places = self.folded.places(first, last)
         end = at
-        while first < end < last:
-            before, behind = places[end - 1 - first], places[end - first]
+        while 0 < end < len(letters) and abs(end - at) < _LONGEST_REST:
+            before, behind = self.folded.place(end - 1), self.folded.place(end)
             if " " in letters[end - 1 : end + 1] or (
                 behind - before > 1 and raw[before + 1 : behind].strip() not in _HYPHENS
             ):
                 break
             end += step
         return letters[min(at, end) : max(at, end)]
+
+    def _word_before(self, at: int, starts: list[int]) -> str:
+        """The word that ends before a letter at which a word begins."""
+        place = bisect_left(starts, at)
+        return self.folded.letters[starts[place - 1] : at].strip() if place else ""
 
     def _foreign_mark(self, piece: Folded, first: int, last: int) -> str:
         """A citation in the piece that the text does not have there: numbers cannot be told from what is in brackets."""
@@ -233,6 +238,7 @@ class Haystack:
                 tuple(word.lower() for word in words[:1]) + words[1:] if i == 0 else words,
                 words_of(self.folded, [at for at in starts if j <= at <= j_end]),
                 i == 0 or i_end == size,
+                is_number(self._word_before(j, starts)),
             )
             if not is_same_number(difference):
                 cost += Levenshtein.distance(quoted[i:i_end], letters[j:j_end])

@@ -128,7 +128,7 @@ class Source:
     @cached_property
     def _title_line(self) -> tuple[int, int] | None:
         """Where the title stands as a line of its own at the head of the text."""
-        folded, title = self._whole.folded, fold(self.title).letters
+        folded, title = self._whole.folded, fold(self.title).letters if self.title else ""
         at = folded.letters.find(title, 0, _HEAD) if title else -1
         if at < 0:
             return None

@@ -128,7 +128,10 @@ class Folded:
 
     def place(self, index: int) -> int:
         """The index in ``raw`` of a letter."""
-        return self.places(index, index + 1)[0]
+        block = int(self._before.searchsorted(index, side="right")) - 1
+        start = block * _BLOCK
+        reached = self._counts[start : start + _BLOCK].cumsum()
+        return start + int(reached.searchsorted(index - int(self._before[block]), side="right"))
 
     def places(self, first: int, last: int) -> list[int]:
         """The indices in ``raw`` of letters ``first:last``, ascending; equal where one character became several letters."""
@@ -136,16 +139,22 @@ class Folded:
 
         if first >= last:
             return []
-        low, high = np.searchsorted(self._before, [first, last - 1], side="right").tolist()
-        start = (low - 1) * _BLOCK
-        counts = self._counts[start : high * _BLOCK]
-        places = np.repeat(np.arange(start, start + len(counts)), counts)
-        skipped = first - int(self._before[low - 1])
-        return places[skipped : skipped + last - first].tolist()  # type: ignore[no-any-return]
+        start, end = self.slice_of(first, last)
+        counts = self._counts[start:end]
+        places = np.arange(start, end).repeat(counts)
+        if len(places) > last - first:  # the slice begins or ends among the letters of one character
+            skipped = first - self._first_at(start)
+            places = places[skipped : skipped + last - first]
+        return places.tolist()
 
     def slice_of(self, first: int, last: int) -> tuple[int, int]:
         """The slice of ``raw`` from which letters ``first:last`` come, ``first < last``."""
         return self.place(first), self.place(last - 1) + 1
+
+    def _first_at(self, place: int) -> int:
+        """How many letters stand before a place."""
+        block = place // _BLOCK
+        return int(self._before[block]) + int(self._counts[block * _BLOCK : place].sum())
 
     @cached_property
     def _before(self) -> Integers:
@@ -160,9 +169,8 @@ def fold(raw: str) -> Folded:
     """Fold a text of any length, in a time that is in proportion to it."""
     import numpy as np
 
-    codes = (
-        encode(raw).astype(np.uint32) if "\\" in raw else encode(raw).copy()
-    )  # a command may stand for a sign beyond ASCII
+    # A command may stand for a sign beyond ASCII.
+    codes = encode(raw).astype(np.uint32) if "\\" in raw else encode(raw).copy()
     marks = tuple(sorted(_set_aside(raw, codes), key=lambda mark: mark.start))
     expanded: dict[str, str] = {}
     if codes.dtype == np.uint8:

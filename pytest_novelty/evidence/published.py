@@ -59,8 +59,7 @@ class PublishedText:
         dense = squeeze(normal)
         if not dense:
             return VERBATIM
-        # The test without white space is fast, and the one with it is never true where it is not.
-        if self._dense.holds(dense) and self._dense.holds_spaced(normal):
+        if self._dense.holds(normal):
             return VERBATIM
         if self._dense.holds_mended(dense) and (len(normal) >= SHORT or normal in normalise(mend(self.raw))):
             return ARTIFACT

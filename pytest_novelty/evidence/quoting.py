@@ -12,6 +12,7 @@ from pytest_novelty.evidence.wording import NEGATION, swallows_negation
 
 _NEAR_BY: Final = 300
 """Letters between a short part ("our method ... is") and what it belongs to; words can be picked from anywhere."""
+_TRIES: Final = 20
 
 Pieces = list[tuple[str, Located]]
 
@@ -25,9 +26,11 @@ def locate(span: str, haystack: Haystack) -> Pieces:
     if found.kind == VERBATIM:
         return [(span.strip(), found)]
     parts = split_parts(span)
-    if len(parts) <= 1:
-        return _locate_part(parts[0] if parts else span, haystack, 0)
-    return _locate_chain(parts, haystack)
+    if len(parts) > 1:
+        return _locate_chain(parts, haystack)
+    if parts == [span.strip()] or not parts:
+        return _locate_sentences(span.strip(), whole, haystack, 0, found)
+    return _locate_part(parts[0], haystack, 0)
 
 
 def _locate_chain(parts: list[str], haystack: Haystack) -> Pieces:
@@ -48,8 +51,8 @@ def _locate_chain(parts: list[str], haystack: Haystack) -> Pieces:
                 own[0] = (own[0][0], replace(own[0][1], kind=ABSENT, reason=NEGATION))
         pieces += own
         reached = max([reached, *(located.last for _, located in own if located.kind != ABSENT)])
-    if not pieces:  # nothing but short parts: they are one piece, and that is not in the text as it stands
-        return [(part, haystack.find_exact(fold(part), end=0)) for part in parts]
+    if not pieces:
+        return _locate_short_parts(leading, haystack)
     before = pieces[0][1].first
     for part in reversed(leading):
         located = haystack.find_exact(fold(part), begin=max(before - _NEAR_BY, 0), end=before, last=True)
@@ -60,20 +63,43 @@ def _locate_chain(parts: list[str], haystack: Haystack) -> Pieces:
     return pieces
 
 
+def _locate_short_parts(parts: list[str], haystack: Haystack) -> Pieces:
+    """Nothing but short parts: they must be near each other, and enough together."""
+    folded = [fold(part) for part in parts]
+    begin = 0 if sum(map(len, parts)) >= SHORT else len(haystack.folded.letters)
+    for _ in range(_TRIES):
+        chain = [haystack.find_exact(folded[0], begin=begin)]
+        for part in folded[1:]:
+            reached = chain[-1].last
+            chain.append(haystack.find_exact(part, begin=reached, end=reached + _NEAR_BY))
+            if swallows_negation(haystack.words_between(reached, chain[-1].first)):
+                chain[-1] = replace(chain[-1], kind=ABSENT, reason=NEGATION)
+        if chain[0].kind == ABSENT or all(located.kind != ABSENT for located in chain):
+            break
+        begin = chain[0].last
+    return list(zip(parts, chain, strict=True))
+
+
 def _locate_part(part: str, haystack: Haystack, begin: int) -> Pieces:
     folded = fold(part)
     found = haystack.find_exact(folded, begin=begin)
-    if found.kind == VERBATIM:
-        return [(part, found)]
+    return [(part, found)] if found.kind == VERBATIM else _locate_sentences(part, folded, haystack, begin, found)
+
+
+def _locate_sentences(part: str, folded: Folded, haystack: Haystack, begin: int, tried: Located) -> Pieces:
+    """The sentences of a part that is not in the text as a whole: ``tried`` says why."""
     sentences = split_sentences(part)
     if len(sentences) <= 1:
-        return [(part, _locate_sentence(part, folded, haystack, begin, found.reason))]
-    return [(sentence, _locate_sentence(sentence, fold(sentence), haystack, begin)) for sentence in sentences]
+        return [(part, _look_nearer(folded, haystack, begin, tried))]
+    pieces = []
+    for sentence in sentences:
+        own = fold(sentence)
+        pieces.append((sentence, _look_nearer(own, haystack, begin, haystack.find_exact(own, begin=begin))))
+    return pieces
 
 
-def _locate_sentence(sentence: str, folded: Folded, haystack: Haystack, begin: int, reason: str = "") -> Located:
-    found = haystack.find_exact(folded, begin=begin)
-    if found.kind == VERBATIM or len(sentence.strip()) < SHORT:
-        return found
+def _look_nearer(folded: Folded, haystack: Haystack, begin: int, tried: Located) -> Located:
+    if tried.kind == VERBATIM or len(folded.raw.strip()) < SHORT:
+        return tried
     near = haystack.find_near(folded, begin=begin)
-    return near if near.reason or near.kind != ABSENT else replace(near, reason=found.reason or reason)
+    return near if near.reason or near.kind != ABSENT else replace(near, reason=tried.reason)

@@ -27,12 +27,14 @@ REPLACED: Final = "replaced"
 @dataclass(frozen=True, slots=True)
 class Difference:
     """Words of the quotation and the words of the source in their place; either may be none. Capitals are the original's, but the
-    first word of a sentence has none: elsewhere they are names. ``edge``: it begins or ends the quotation.
+    first word of a sentence has none: elsewhere they are names. ``edge``: it begins or ends the quotation;
+    ``counted``: a number stands before it, so that its first word is what is counted.
     """
 
     quoted: tuple[str, ...]
     source: tuple[str, ...]
     edge: bool = False
+    counted: bool = False
 
 
 def _words(text: str) -> frozenset[str]:
@@ -44,8 +46,10 @@ _NEGATIONS: Final = _words(
     fail fails failed failing failure lack lacks lacked lacking despite unless except dont doesnt didnt isnt arent wasnt werent
     cant wont wouldnt couldnt shouldnt hasnt havent hadnt mustnt neednt"""
 )
-_BOUND_BEFORE: Final = _words("not no never without cannot neither")
-_BOUND_BEHIND: Final = _words("not never")
+BOUND_BEFORE: Final = ("not", "no", "never", "without", "cannot", "neither")
+BOUND_BEHIND: Final = ("not", "never")
+"""Words that a clause must not be torn from: a quotation does not begin behind one or end before one."""
+
 _FUNCTION: Final = _words(
     """a an the of in on at to by for from as with and or but that which who this these those it its their our we they is are was
     were be been being has have had do does did can could will would may might must should also then thus so such there here than
@@ -142,11 +146,6 @@ def cuts_word(head: str, quoted: str, tail: str) -> str:
     return ""
 
 
-def cuts_negation(before: str, behind: str) -> bool:
-    """Whether the word before or behind a quotation is one that it must not be torn from: "no" in front, "not" at either end."""
-    return before in _BOUND_BEFORE or behind in _BOUND_BEHIND
-
-
 def is_same_number(difference: Difference) -> bool:
     """The two differ in how a number is written ("8" and "eight", "5%" and "5 percent") and in nothing else."""
     quoted, source = _lower(difference.quoted), _lower(difference.source)
@@ -164,6 +163,8 @@ def _turned(difference: Difference) -> str:
     if _negations(quoted) != _negations(source):
         return NEGATION
     if _numbers(quoted) != _numbers(source):
+        return NUMBER
+    if difference.counted and quoted and source and not _is_same_unit(quoted[0], source[0]):
         return NUMBER
     if _signs(quoted) != _signs(source):
         return SIGN
@@ -254,15 +255,26 @@ def _is_name(word: str) -> bool:
     return any(letter.isupper() for letter in word)
 
 
+def _is_same_unit(one: str, other: str) -> bool:
+    from rapidfuzz.distance import OSA
+
+    return one in _FUNCTION or other in _FUNCTION or OSA.normalized_similarity(one, other) >= _SAME_NAME
+
+
+def is_number(word: str) -> bool:
+    """The word is a number or ends in one, in digits or letters."""
+    return word.lower() in _NUMERALS or word[-1:].isdecimal()
+
+
 def _is_named(name: str, source: Sequence[str]) -> bool:
     """The source has it; of a long one that is no acronym a typing error is taken for what it is."""
-    from rapidfuzz.distance import Levenshtein
+    from rapidfuzz.distance import OSA
 
     word = name.lower()
     if word in source or word == "".join(source):
         return True
     plain = len(word) >= _LONG_NAME and name[1:].islower()
-    return plain and any(Levenshtein.normalized_similarity(word, other) >= _SAME_NAME for other in source)
+    return plain and any(OSA.normalized_similarity(word, other) >= _SAME_NAME for other in source)
 
 
 def _differ_by_prefix(one: str, other: str) -> bool:

@@ -31,10 +31,12 @@ def find_word_starts(folded: Folded, first: int, last: int) -> list[int]:
 
 def words_of(folded: Folded, starts: list[int]) -> tuple[str, ...]:
     """The words between consecutive starts, with the capitals that the text has."""
-    return tuple(
-        "".join(
-            letter.upper() if folded.raw[place].isupper() else letter
-            for letter, place in zip(folded.letters[start:end], folded.places(start, end), strict=True)
-        ).strip()
-        for start, end in pairwise(starts)
-    )
+    if len(starts) < 2:
+        return ()
+    first, raw = starts[0], folded.raw
+    places = folded.places(first, starts[-1])
+    letters = [
+        letter.upper() if raw[place].isupper() else letter
+        for letter, place in zip(folded.letters[first : starts[-1]], places, strict=True)
+    ]
+    return tuple("".join(letters[start - first : end - first]).strip() for start, end in pairwise(starts))

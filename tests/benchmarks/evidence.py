@@ -107,7 +107,7 @@ def main() -> None:
     spans = make_spans(texts, options.spans, rng)
     run_published(texts[:1], [(0, "A first span, which imports what is needed.")])
     run_aligned(texts[:1], [(0, "A first span, which imports what is needed.")])
-    few = spans[:: max(1, len(spans) // options.naive)]
+    few = sorted(rng.sample(spans, min(options.naive, len(spans))))
     print(f"{options.spans} spans over {options.texts} texts of {options.length} characters, cold; processor time")
     for name, run, given in (
         ("naive", run_naive, few),

@@ -1,4 +1,4 @@
-"""The published check as plainly as it can be written: for every piece the text's set of 4-grams is built anew."""
+"""The published check as plainly as it can be written: for every span the text's set of 4-grams is built anew."""
 
 from __future__ import annotations
 
@@ -39,24 +39,31 @@ def split(span: str) -> list[str]:
     return [piece for piece in pieces if len(piece) >= 20] or [span.strip()]
 
 
+def grams(text: str) -> list[str]:
+    return [text[place : place + 4] for place in range(len(text) - 3)]
+
+
 def recall(piece: str, text: str) -> float:
-    piece, text = squeeze(normalise(piece)), squeeze(normalise(mend(text)))
-    known = {text[place : place + 4] for place in range(len(text) - 3)}
-    grams = [piece[place : place + 4] for place in range(len(piece) - 3)]
-    return sum(gram in known for gram in grams) / len(grams) if grams else 0.0
+    return share(piece, set(grams(squeeze(normalise(mend(text))))))
+
+
+def share(piece: str, known: set[str]) -> float:
+    own = grams(squeeze(normalise(piece)))
+    return sum(gram in known for gram in own) / len(own) if own else 0.0
 
 
 def classify(span: str, text: str) -> str:
+    spaced, mended = normalise(text), normalise(mend(text))
+    dense = squeeze(mended)
+    known = set(grams(dense))
     worst = "verbatim"
     for piece in split(span) if span.strip() else []:
         normal = normalise(piece)
-        if not normal or normal in normalise(text):
+        if not normal or normal in spaced:
             found = "verbatim"
-        elif normal in normalise(mend(text)) or (
-            len(normal) >= 20 and squeeze(normal) in squeeze(normalise(mend(text)))
-        ):
+        elif normal in mended or (len(normal) >= 20 and squeeze(normal) in dense):
             found = "artifact"
         else:
-            found = "paraphrase" if recall(piece, text) >= 0.75 else "hallucination"
+            found = "paraphrase" if share(piece, known) >= 0.75 else "hallucination"
         worst = max(worst, found, key=CLASSES.index)
     return worst

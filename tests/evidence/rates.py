@@ -1,4 +1,4 @@
-"""Print how often each matcher errs, as a Markdown table: python tests/evidence/rates.py [--kinds]"""
+"""Print how often each matcher errs, as a Markdown table: python tests/evidence/rates.py [--kinds] [--changes N]"""
 
 from __future__ import annotations
 
@@ -9,7 +9,11 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
+from pytest_novelty.evidence import PublishedText, Source, check_span
+from pytest_novelty.evidence.published import HALLUCINATION
 from tests.evidence.labels import LENGTHS, STRANGER, Judged, judge_all
+from tests.evidence.mechanical import changed
+from tests.evidence.prose import filler_and_strangers
 
 MATCHERS: dict[str, Callable[[Judged], bool]] = {
     "aligned": lambda one: one.aligned,
@@ -44,6 +48,24 @@ def table(results: dict[str, list[Judged]]) -> list[str]:
     return lines
 
 
+def random_changes(limit: int) -> list[str]:
+    """Slips and alterations made at random in sentences of one document of about 100,000 characters."""
+    text = "\n\n".join(filler_and_strangers("machine learning")[0])
+    source, published = Source("", text), PublishedText(text)
+    counts: dict[tuple[bool, str], list[tuple[bool, bool]]] = {}
+    for kind, said, span in changed(limit):
+        found = (check_span(span, source).found, published.classify(span) != HALLUCINATION)
+        counts.setdefault((said, kind), []).append(found)
+    lines = [
+        f"| change, in {len(text):,} characters | should be found | aligned | published |",
+        "| --- | --- | --- | --- |",
+    ]
+    for (said, kind), found in counts.items():
+        cells = [f"{100 * sum(one[matcher] for one in found) / len(found):.0f} %" for matcher in (0, 1)]
+        lines.append(f"| {kind} ({len(found)}) | {'yes' if said else 'no'} | {' | '.join(cells)} |")
+    return lines
+
+
 def by_kind(results: dict[str, list[Judged]]) -> list[str]:
     kinds = dict.fromkeys((one.labelled.kind, one.labelled.said) for judged in results.values() for one in judged)
     lines = []
@@ -63,9 +85,12 @@ def by_kind(results: dict[str, list[Judged]]) -> list[str]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--kinds", action="store_true", help="also how many of each kind were found, at each length")
+    parser.add_argument(
+        "--changes", type=int, default=300, help="how many sentences are changed at random, in each way"
+    )
     options = parser.parse_args()
     results = {name: judge_all(name) for name in LENGTHS}
-    print("\n".join(table(results)))
+    print("\n".join([*table(results), "", *random_changes(options.changes)]))
     if options.kinds:
         print("\n".join(["", *by_kind(results)]))
 

@@ -129,6 +129,8 @@ def test_lists_within_the_text_are_no_evidence(heading: str) -> None:
         ("unable to hold the crease in 204 trials of the Alpha jig", "number"),
         ("Tension falls from 12 N to 3 N over 80 ms.", "number"),
         ("Tension falls from 12 N to 3", "number"),
+        ("Tension falls from 12 N to 3.5 N over 80 s.", "number"),
+        ("unable to hold the crease in 240 hours of the Alpha jig", "number"),
         ("5 N over 80 ms. Stiff paper needs more tension than soft paper.", "number"),
         ("Tension falls from 12 N to -3.5 N over 80 ms.", "number"),
         ("The jig keeps every crease within one millimetre, even on thick stock [13].", "number"),
