@@ -86,7 +86,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--kinds", action="store_true", help="also how many of each kind were found, at each length")
     parser.add_argument(
-        "--changes", type=int, default=300, help="how many sentences are changed at random, in each way"
+        "--changes", type=int, default=150, help="how many sentences are changed at random, in each way"
     )
     options = parser.parse_args()
     results = {name: judge_all(name) for name in LENGTHS}

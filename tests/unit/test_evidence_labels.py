@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
+from pathlib import Path
 
 import pytest
 
 from pytest_novelty.evidence import Source, check_span
 from tests.evidence.labels import LENGTHS, STRANGER, documents, judge_all, labelled_spans
 from tests.evidence.mechanical import CHANGES, changed, sentences
+from tests.evidence.rates import random_changes, table
 
 
 def test_the_labelled_set_is_large_and_even() -> None:
@@ -57,3 +59,11 @@ def test_found_spans_are_located_in_the_text_itself() -> None:
         finding = check_span(one.span, Source("", text))
         assert all(0 <= piece.start <= piece.end <= len(text) for piece in finding.pieces)
         assert bool(finding.located(text)) == one.said
+
+
+def test_the_readme_has_the_rates_of_today() -> None:
+    """Made by tests/evidence/rates.py."""
+    readme = (Path(__file__).resolve().parents[2] / "README.md").read_text(encoding="utf-8")
+    assert "\n".join(table({name: judge_all(name) for name in LENGTHS})) in readme
+    assert "\n".join(random_changes(150)) in readme
+    assert f"on {len(labelled_spans())} quotations of nine short texts" in readme
