@@ -160,15 +160,26 @@ class Haystack:
     def _rest_of_word(self, at: int, step: int) -> str:
         """The letters of the word around ``at`` that lie before (step -1) or behind it. A hyphen joins, also at a line's end."""
         letters, raw = self.folded.letters, self.folded.raw
+        if not 0 < at < len(letters) or self._is_apart(at, step):
+            return ""
         end = at
         while 0 < end < len(letters) and abs(end - at) < _LONGEST_REST:
             before, behind = self.folded.place(end - 1), self.folded.place(end)
             if " " in letters[end - 1 : end + 1] or (
-                behind - before > 1 and raw[before + 1 : behind].strip() not in _HYPHENS
+                behind - before > 1 and raw[before + 1 : behind].rstrip() not in _HYPHENS
             ):
                 break
             end += step
         return letters[min(at, end) : max(at, end)]
+
+    def _is_apart(self, at: int, step: int) -> bool:
+        """A quick look at the characters beside a letter: white space parts it from the next, unless there is a hyphen before."""
+        if step > 0:
+            place = self.folded.place(at - 1) + 1
+            return self.text[place : place + 1].isspace()
+        place = self.folded.place(at)
+        before = self.text[max(place - 8, 0) : place]
+        return before[-1:].isspace() and before.rstrip()[-1:].isalnum()
 
     def _word_before(self, at: int, starts: list[int]) -> str:
         """The word that ends before a letter at which a word begins."""

@@ -64,6 +64,7 @@ _FORMATS: Final = frozenset(
 )
 
 _GROUP: Final = re.compile(r"\d{3}\D?")
+_DIGIT: Final = re.compile(r"\d")
 _COMMAND: Final = re.compile(r"\\([A-Za-z]+)")
 _MARKUP: Final = (
     ("!", re.compile(r"!\[[^\]\n]{0,200}\]\([^()\s]{0,500}\)")),
@@ -133,19 +134,19 @@ class Folded:
         reached = self._counts[start : start + _BLOCK].cumsum()
         return start + int(reached.searchsorted(index - int(self._before[block]), side="right"))
 
-    def places(self, first: int, last: int) -> list[int]:
+    def places(self, first: int, last: int) -> Integers:
         """The indices in ``raw`` of letters ``first:last``, ascending; equal where one character became several letters."""
         import numpy as np
 
         if first >= last:
-            return []
+            return np.zeros(0, dtype=np.int64)
         start, end = self.slice_of(first, last)
         counts = self._counts[start:end]
         places = np.arange(start, end).repeat(counts)
         if len(places) > last - first:  # the slice begins or ends among the letters of one character
             skipped = first - self._first_at(start)
             places = places[skipped : skipped + last - first]
-        return places.tolist()
+        return places
 
     def slice_of(self, first: int, last: int) -> tuple[int, int]:
         """The slice of ``raw`` from which letters ``first:last`` come, ``first < last``."""
@@ -178,9 +179,12 @@ def fold(raw: str) -> Folded:
     else:
         folded = _ascii_table().astype(np.uint32).take(np.minimum(codes, 128))
         expanded = _replace_foreign(codes, folded)
-    _keep_minus_signs(codes, folded)
+    numbered = codes.dtype != np.uint8 or _DIGIT.search(raw) is not None
+    if numbered:
+        _keep_minus_signs(codes, folded)
     counts = (folded != 0).view(np.uint8)
-    _part_numbers(raw, folded, counts)
+    if numbered:
+        _part_numbers(raw, folded, counts)
     letters = _decode_kept(folded)
     for sign, text in expanded.items():
         letters = letters.replace(sign, text)
@@ -302,7 +306,7 @@ def _set_aside(raw: str, codes: Codes) -> Iterator[Mark]:
         if sign in raw:
             for found in pattern.finditer(raw):
                 yield _blank(codes, found)
-    for place in _digits_behind_words(codes):
+    for place in _digits_behind_words(codes) if _DIGIT.search(raw) or not raw.isascii() else ():
         number = _FOOTNOTE.match(raw, place)
         if number and _BEFORE_FOOTNOTE.search(raw[max(place - 30, 0) : place]):
             yield _blank(codes, number)

@@ -16,8 +16,10 @@ def find_word_starts(folded: Folded, first: int, last: int) -> list[int]:
     """Where words begin among letters ``first:last``, and ``last``."""
     places, letters, raw = folded.places(first, last), folded.letters, folded.raw
     starts = {first, last}
-    for at, (before, behind) in enumerate(pairwise(places), first + 1):
-        parted = behind - before > 1 and not _WITHIN_WORD.fullmatch(raw, before + 1, behind)
+    gaps = (places[1:] - places[:-1] > 1).nonzero()[0]
+    for gap, before, behind in zip(gaps.tolist(), places[gaps].tolist(), places[gaps + 1].tolist(), strict=True):
+        at = first + gap + 1
+        parted = raw[before + 1 : behind] == " " or not _WITHIN_WORD.fullmatch(raw, before + 1, behind)
         if parted and not (letters[at - 1].isdecimal() and letters[at].isdecimal()):  # what parts numbers is a letter
             starts.add(at)
     if not letters.isascii():
@@ -34,7 +36,7 @@ def words_of(folded: Folded, starts: list[int]) -> tuple[str, ...]:
     if len(starts) < 2:
         return ()
     first, raw = starts[0], folded.raw
-    places = folded.places(first, starts[-1])
+    places = folded.places(first, starts[-1]).tolist()
     letters = [
         letter.upper() if raw[place].isupper() else letter
         for letter, place in zip(folded.letters[first : starts[-1]], places, strict=True)

@@ -63,7 +63,8 @@ def stranger_spans() -> Iterator[Labelled]:
             yield Labelled(number, STRANGER, False, span)
 
 
-def judge_all(length: str) -> list[Judged]:
+@cache
+def judge_all(length: str) -> tuple[Judged, ...]:
     """Every span in its document, lengthened."""
     judged = []
     texts = [lengthen(one["text"], filler_and_strangers(one["area"])[0], LENGTHS[length]) for one in documents()]
@@ -72,7 +73,7 @@ def judge_all(length: str) -> list[Judged]:
     for one in [*labelled_spans(), *stranger_spans()]:
         found = check_span(one.span, sources[one.document]).found
         judged.append(Judged(one, length, found, published[one.document].classify(one.span) != HALLUCINATION))
-    return judged
+    return tuple(judged)
 
 
 def _read() -> list[dict]:  # type: ignore[type-arg]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
@@ -25,7 +25,7 @@ def rate(judged: Sequence[Judged], wrong: Callable[[Judged], bool]) -> str:
     return f"{sum(map(wrong, judged))} of {len(judged)} ({100 * sum(map(wrong, judged)) / len(judged):.0f} %)"
 
 
-def table(results: dict[str, list[Judged]]) -> list[str]:
+def table(results: Mapping[str, Sequence[Judged]]) -> list[str]:
     rows = {
         "altered spans accepted": lambda one: not one.labelled.said and one.labelled.kind != STRANGER,
         "sentences of other papers accepted": lambda one: not one.labelled.said and one.labelled.kind == STRANGER,
@@ -66,7 +66,7 @@ def random_changes(limit: int) -> list[str]:
     return lines
 
 
-def by_kind(results: dict[str, list[Judged]]) -> list[str]:
+def by_kind(results: Mapping[str, Sequence[Judged]]) -> list[str]:
     kinds = dict.fromkeys((one.labelled.kind, one.labelled.said) for judged in results.values() for one in judged)
     lines = []
     for kind, said in sorted(kinds, key=lambda one: (not one[1], one[0])):

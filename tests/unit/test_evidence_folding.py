@@ -93,7 +93,7 @@ def test_what_is_no_citation(text: str) -> None:
 def test_every_letter_has_its_place(text: str) -> None:
     folded = fold(text)
     size = len(folded.letters)
-    places = folded.places(0, size)
+    places = folded.places(0, size).tolist()
     assert places == sorted(places) == [folded.place(index) for index in range(size)]
     assert all(0 <= place < len(text) for place in places)
     for letter, place in zip(folded.letters, places, strict=True):
@@ -108,4 +108,4 @@ def test_places_far_into_a_long_text() -> None:
     at = 12 * 300 + 4
     assert text[slice(*folded.slice_of(at, at + 5))] == "\ufb01res"
     assert folded.place(at) == folded.place(at + 1) == 16 * 300 + 5
-    assert folded.places(at, at) == []
+    assert folded.places(at, at).tolist() == []
