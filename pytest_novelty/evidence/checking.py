@@ -195,9 +195,9 @@ def check_span(
     instructions: the prompt's own words and the descriptions in its answer schema, *without* the papers, to name an echo.
     """
     text = span or ""
-    if (letters := _plain(text)) == "" or letters in _PLACEHOLDERS:
-        return Finding(MISSING, None, EMPTY)
     pieces = [_piece(words, located) for words, located in locate(text, source.body)]
+    if not pieces or _plain(text) in _PLACEHOLDERS:
+        return Finding(MISSING, None, EMPTY)
     if all(piece.status != HALLUCINATED for piece in pieces):
         worst = NEAR if any(piece.status == NEAR for piece in pieces) else VERBATIM
         return Finding(worst, min(piece.score for piece in pieces), pieces=tuple(pieces))

@@ -35,7 +35,7 @@ _FOLDS: Final = (
 )  # fmt: skip
 _WRAP: Final = re.compile(r"-\s+")
 _END: Final = re.compile(r"(?<=[.!?])\s+(?=[A-Z\"'(\[\u201c\u2018])")
-_TRAIL: Final = re.compile(r"\s*(?:\.{3}|\u2026).*$", re.DOTALL)
+_TRAIL: Final = re.compile(r"(?:\.{3}|\u2026).*$", re.DOTALL)
 _IMAGE: Final = re.compile(r"!\[.*?\]\(.*?\)", re.DOTALL)
 _CAPTION: Final = re.compile(r"\*\(.*?\)\*", re.DOTALL)
 _GLUED: Final = re.compile(r"(?<=[A-Za-z])\d+")

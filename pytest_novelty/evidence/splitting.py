@@ -6,7 +6,7 @@ import re
 from typing import Final
 
 _ELLIPSIS: Final = re.compile(r"[\[(<]?\s?(?:\u2026|\.\s?\.\s?\.(?:\s?\.)*)\s?[\])>]?")
-_END: Final = re.compile(r"[.!?]+[\"'\u201d\u2019)\]]*\s+(?=\S)|[\u3002\uff01\uff1f]+")
+_END: Final = re.compile(r"(?<![.!?])[.!?]++[\"'\u201d\u2019)\]]*\s+(?=\S)|[\u3002\uff01\uff1f]+")
 _ABBREVIATION: Final = re.compile(
     r"(?:\b(?:al|e\.g|i\.e|cf|vs|etc|ca|approx|resp|incl|viz|figs?|eqs?|secs?|tabs?|nos?|vols?|pp|chap|refs?|dr|mr|ms|prof|st)|\b[^\W\d_])$",
     re.IGNORECASE,
@@ -28,7 +28,7 @@ def split_sentences(text: str) -> list[str]:
     sentences, start = [], 0
     for found in _END.finditer(text):
         following = text[found.end() : found.end() + 1]
-        if found[0][0] == "." and _ABBREVIATION.search(text, start, found.start()):
+        if found[0][0] == "." and _ABBREVIATION.search(text, max(start, found.start() - 12), found.start()):
             continue
         if found.end() - start < _FEW and (following.islower() or following.isdigit()):
             continue

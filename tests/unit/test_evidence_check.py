@@ -73,7 +73,9 @@ def test_failures_have_names(span: str, failure: str) -> None:
     assert check(span) == (HALLUCINATED, failure)
 
 
-@pytest.mark.parametrize("span", [None, "", "  \n", "...", "[...]", "N/A", "none", "No evidence.", "\u201c\u201d"])
+@pytest.mark.parametrize(
+    "span", [None, "", "  \n", "...", "[...]", "?!" * 60, "N/A", "none", "No evidence.", "\u201c\u201d"]
+)
 def test_missing_evidence_is_a_failure_of_its_own(span: str | None) -> None:
     assert check(span) == (MISSING, EMPTY)
 
