@@ -55,12 +55,20 @@ class Reading(NamedTuple):
     extras: Extras = _NOTHING
 
 
-def read_answer(answer: Any, protocol: Protocol, powers: Powers, schema: Mapping[str, Json] | None) -> Reading:
+def read_answer(
+    answer: Any,
+    protocol: Protocol,
+    powers: Powers,
+    schema: Mapping[str, Json] | None,
+    *,
+    tells_its_call: bool = False,
+) -> Reading:
     """Read what a judge returned.
 
     A string (or UTF-8 bytes) is parsed and held against ``schema``, the one its prompt declares; a dict or a Verdict is
     held against the protocol. A dict with a string under ``answer`` wraps raw text together with ``usage``, ``cost_usd``,
-    ``model`` or ``retrieved``; one with ``failed: {status, kind, message}`` says why there is no answer.
+    ``model`` or ``retrieved``; one with ``failed: {status, kind, message}`` says why there is no answer. How the call was made
+    (MEASURED_KEYS) is taken from the answer only where ``tells_its_call``, of judges that ship; else these keys mean nothing.
     """
     if isinstance(answer, Verdict):
         answer = _verdict_fields(answer, protocol)
@@ -80,7 +88,7 @@ def read_answer(answer: Any, protocol: Protocol, powers: Powers, schema: Mapping
         return Reading(_unread(shown), failure)
     if len(raw) > _MAX_RAW:
         return Reading(_unread(raw), Failure(UNPARSED, "too long", f"the answer has {len(raw):,} characters"))
-    return _read(raw, answer, protocol, powers, schema)
+    return _read(raw, answer, protocol, powers, schema, tells_its_call)
 
 
 def _unread(text: str) -> str:
@@ -88,25 +96,35 @@ def _unread(text: str) -> str:
     return canonical_json([shorten(text, 200)])
 
 
-def read_raw(raw: str, protocol: Protocol, powers: Powers, schema: Mapping[str, Json] | None) -> Reading:
+def read_raw(
+    raw: str,
+    protocol: Protocol,
+    powers: Powers,
+    schema: Mapping[str, Json] | None,
+    *,
+    tells_its_call: bool = False,
+) -> Reading:
     """Read a stored answer again: with the present parser and the judge's present declarations."""
-    return _read(raw, json.loads(raw), protocol, powers, schema)
+    return _read(raw, json.loads(raw), protocol, powers, schema, tells_its_call)
 
 
-def _read(raw: str, value: Any, protocol: Protocol, powers: Powers, schema: Mapping[str, Json] | None) -> Reading:
+def _read(
+    raw: str, value: Any, protocol: Protocol, powers: Powers, schema: Mapping[str, Json] | None, tells_its_call: bool
+) -> Reading:
     if isinstance(value, str):
         verdict, oddity = _read_text(value, protocol, powers, schema)
         return Reading(raw, verdict, Extras(oddity=oddity) if oddity else _NOTHING)
     if not isinstance(value, dict):
         return Reading(raw, violates(f"the answer must be a text or a dict, not {describe(value)}"))
-    extras = _read_extras(value)
+    extras = _read_extras(value, tells_its_call)
     if isinstance(extras, Failure):
         return Reading(raw, extras)
     if (failed := _read_failed(value.get("failed"))) is not None:
         return Reading(raw, failed, extras)
     if "answer" in value and isinstance(value["answer"], str) and protocol.key not in value:
         verdict, oddity = _read_text(value["answer"], protocol, powers, schema)
-        if value.get("is_cut") is True and isinstance(verdict, Failure) and verdict.status == UNPARSED:
+        is_cut = tells_its_call and value.get("is_cut") is True
+        if is_cut and isinstance(verdict, Failure) and verdict.status == UNPARSED:
             verdict = Failure(TRUNCATED, "truncated answer", "the token limit was reached before the verdict")
         return Reading(raw, verdict, extras._replace(oddity=oddity) if oddity else extras)
     return Reading(raw, protocol.read(value, powers), extras)
@@ -153,21 +171,25 @@ def _read_failed(value: Any) -> Failure | None:
     if status not in STATUSES or status == OK:
         known = ", ".join(STATUSES[1:])
         return violates(f"failed must be {{status, kind, message}} with a status of {known}, not {describe(value)}")
-    return Failure(status, str(value.get("kind") or status), str(value.get("message") or ""))
+    return Failure(status, _name(str(value.get("kind") or status)), str(value.get("message") or ""))
 
 
-_EXTRA_KEYS: Final = frozenset({"retrieved", "model", "usage", "cost_usd", "retries", "latency_s", "settings"})
+MEASURED_KEYS: Final = frozenset({"retries", "latency_s", "settings", "is_cut"})
+"""What a judge that makes its calls itself tells of them. In any other judge's answer they are keys of its own."""
+_EXTRA_KEYS: Final = frozenset({"retrieved", "model", "usage", "cost_usd"}) | MEASURED_KEYS
+_MAX_NAME: Final = 200
 
 
-def _read_extras(value: Mapping[str, Any]) -> Extras | Failure:
+def _read_extras(value: Mapping[str, Any], tells_its_call: bool) -> Extras | Failure:
     if _EXTRA_KEYS.isdisjoint(value):
         return _NOTHING
     cost = read_number(value, "cost_usd", (0.0, float("inf")))
     if isinstance(cost, Failure):
         return cost
-    latency = read_number(value, "latency_s", (0.0, float("inf")))
+    measured = {key: value.get(key) for key in MEASURED_KEYS} if tells_its_call else {}
+    latency = read_number(measured, "latency_s", (0.0, float("inf")))
     latency = None if isinstance(latency, Failure) else latency
-    settings = value.get("settings")
+    settings = measured.get("settings")
     retrieved = _read_retrieved(value["retrieved"]) if value.get("retrieved") is not None else None
     if isinstance(retrieved, Failure):
         return retrieved
@@ -175,14 +197,14 @@ def _read_extras(value: Mapping[str, Any]) -> Extras | Failure:
     usage = value.get("usage")
     return Extras(
         retrieved,
-        _printable(model) if isinstance(model, str) else None,
+        _name(model) if isinstance(model, str) else None,
         _tokens(usage, "prompt_tokens", "input_tokens"),
         _tokens(usage, "completion_tokens", "output_tokens"),
         cost,
         "",
         _tokens(usage, "cached_tokens"),
         _tokens(usage, "reasoning_tokens"),
-        _tokens(value, "retries") or 0,
+        _tokens(measured, "retries") or 0,
         latency,
         settings if isinstance(settings, str) else "",
     )
@@ -205,8 +227,9 @@ def _read_retrieved(value: Any) -> tuple[Document, ...] | Failure:
     return tuple(found)
 
 
-def _printable(name: str) -> str:
-    """A server's own name for its model, which goes into reports as it is."""
+def _name(name: str) -> str:
+    """A server's own name for its model, or a judge's for a failure, which goes into reports as it is."""
+    name = name[:_MAX_NAME]
     return name if name.isprintable() else "".join(sign if sign.isprintable() else "?" for sign in name)
 
 

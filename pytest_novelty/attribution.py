@@ -105,11 +105,11 @@ def _moved(facts: Facts) -> tuple[str, str]:
     several = f" ({len(facts.changed)} axes changed at once)" if len(facts.changed) > 1 else ""
     if facts.by_scores:
         parts = [
-            f"mean score {_signed(facts.compared.get('score_shift'))}",
+            f"mean score {signed_with_interval(facts.compared.get('score_shift'))}",
             f"{_number(facts.compared.get('score_rms_shift'))} RMS beyond noise",
         ]
         return VARIANT, f"{subject} {'move' if plural else 'moves'} its scores{several} ({', '.join(parts)})"
-    size = f"vote shift {_with_interval(facts.compared['vote_shift'])}"
+    size = f"vote shift {points_with_interval(facts.compared['vote_shift'])}"
     if facts.noise is not None:
         size += f", {percent(facts.noise)} % would flip by its own noise"
     if _is_significant(facts.together_p):
@@ -169,14 +169,16 @@ def _lean(value: float) -> str:
     return f"{100 * value:+.0f}"
 
 
-def _with_interval(estimate: Estimate) -> str:
+def points_with_interval(estimate: Estimate) -> str:
+    """A share as points from 0 to 100, with its interval."""
     text = _points(estimate.value or 0.0)
     if estimate.low is None or estimate.high is None:
         return text
     return f"{text} [{100 * estimate.low:.0f}, {100 * estimate.high:.0f}]"
 
 
-def _signed(estimate: Estimate | None) -> str:
+def signed_with_interval(estimate: Estimate | None) -> str:
+    """A difference with its sign and interval."""
     if estimate is None or estimate.value is None:
         return "unknown"
     if estimate.low is None or estimate.high is None:

@@ -3,6 +3,10 @@
 Reserving, not checking afterwards, is what keeps ``--novelty-budget 5.00`` from becoming 5.40 when 40 calls are in flight. Under
 xdist all workers reserve in one row of the store. Where a judge's cost is unknown, its first five calls measure it, one after the
 other: each but the very first reserves the mean of those before it.
+
+Who is refused waits in a line, and nobody reserves past who stands before them, so that a dear judge is not starved by a cheap
+one; and once somebody's next call can no longer be paid for, the budget is reached for all: verdicts of one judge that no other
+can match pair with nothing.
 """
 
 from __future__ import annotations
@@ -17,6 +21,8 @@ from pytest_novelty.store import SqliteStore
 MEASURED_CALLS: Final = 5
 
 _SLACK: Final = 1e-9
+_NOTHING: Final = -1.0
+"""A budget in which not even a call fits that costs nothing."""
 
 
 @dataclass(slots=True)
@@ -47,8 +53,17 @@ class Measured:
 class Ledger(Protocol):
     """Who may spend what."""
 
-    def reserve(self, cost_usd: float) -> bool:
-        """Set ``cost_usd`` aside if it still fits."""
+    def reserve(self, cost_usd: float, who: str = "") -> bool:
+        """Set ``cost_usd`` aside if it still fits and nobody stands in line before ``who``; else ``who`` stands in line.
+
+        Nobody has no name, and stands in no line.
+        """
+
+    def leave(self, who: str) -> None:
+        """``who`` waits no more."""
+
+    def end(self) -> None:
+        """From now on nothing fits."""
 
     def settle(self, reserved_usd: float, cost_usd: float) -> None:
         """A call ended: what was set aside is freed, what it cost is spent."""
@@ -75,12 +90,26 @@ class MemoryLedger:
         self._lock = threading.Lock()
         self._spent = self._reserved = 0.0
         self._measured: defaultdict[str, Measured] = defaultdict(Measured)
+        self._line: dict[str, None] = {}
 
-    def reserve(self, cost_usd: float) -> bool:
+    def reserve(self, cost_usd: float, who: str = "") -> bool:
         with self._lock:
-            fits = self._spent + self._reserved + cost_usd <= self._budget + _SLACK
-            self._reserved += cost_usd if fits else 0.0
+            is_next = next(iter(self._line), who) == who
+            fits = is_next and self._spent + self._reserved + cost_usd <= self._budget + _SLACK
+            if fits:
+                self._reserved += cost_usd
+                self._line.pop(who, None)
+            elif who:
+                self._line.setdefault(who)
             return fits
+
+    def leave(self, who: str) -> None:
+        with self._lock:
+            self._line.pop(who, None)
+
+    def end(self) -> None:
+        with self._lock:
+            self._budget = _NOTHING
 
     def settle(self, reserved_usd: float, cost_usd: float) -> None:
         with self._lock:
@@ -127,17 +156,33 @@ class SharedLedger:
     def __init__(self, store: SqliteStore, run: str, budget_usd: float) -> None:
         self._store = store
         self._run = run
+        self._in_line: set[str] = set()
         store.update(
             "INSERT OR IGNORE INTO ledger (run, budget, spent, reserved) VALUES (?, ?, 0, 0)", (run, budget_usd)
         )
 
-    def reserve(self, cost_usd: float) -> bool:
-        return bool(
+    def reserve(self, cost_usd: float, who: str = "") -> bool:
+        fits = bool(
             self._store.update(
-                "UPDATE ledger SET reserved = reserved + ? WHERE run = ? AND spent + reserved + ? <= budget + ?",
-                (cost_usd, self._run, cost_usd, _SLACK),
+                "UPDATE ledger SET reserved = reserved + ? WHERE run = ? AND spent + reserved + ? <= budget + ? "
+                "AND coalesce((SELECT who FROM line WHERE line.run = ledger.run ORDER BY rowid LIMIT 1), ?) = ?",
+                (cost_usd, self._run, cost_usd, _SLACK, who, who),
             )
         )
+        if fits:
+            self.leave(who)
+        elif who and who not in self._in_line:
+            self._in_line.add(who)
+            self._store.update("INSERT OR IGNORE INTO line (run, who) VALUES (?, ?)", (self._run, who))
+        return fits
+
+    def leave(self, who: str) -> None:
+        if who in self._in_line:
+            self._in_line.discard(who)
+            self._store.update("DELETE FROM line WHERE run = ? AND who = ?", (self._run, who))
+
+    def end(self) -> None:
+        self._store.update("UPDATE ledger SET budget = ? WHERE run = ?", (_NOTHING, self._run))
 
     def settle(self, reserved_usd: float, cost_usd: float) -> None:
         self._store.update(

@@ -75,6 +75,8 @@ class _Common(NamedTuple):
     schema: dict[str, Json]
     parts: str
     """The parts of the key that do not depend on the instance."""
+    told: str
+    """What is behind those parts, in words: not part of the key."""
 
 
 class CallPlanner:
@@ -107,7 +109,11 @@ class CallPlanner:
             "schema": digest(canonical_json(schema), 4),
             "settings": digest(canonical_json([dict(axes.params), axes.effort, axes.temperature]), 4),
         }
-        return _Common(case.variant, prompt, schema, " ".join(f"{name}={value}" for name, value in parts.items()))
+        axes_told = {"params": dict(axes.params) or None, "effort": axes.effort, "temperature": axes.temperature}
+        told = {"judge": judge.asked, "settings": axes_told}
+        return _Common(
+            case.variant, prompt, schema, " ".join(f"{name}={value}" for name, value in parts.items()), _tell(told)
+        )
 
     def _plan_order(self, case: Case, order: str | None, common: _Common, opaque: str) -> list[Call]:
         axes, instance, protocol = case.variant.axes, case.instance, case.suite.protocol
@@ -120,7 +126,7 @@ class CallPlanner:
             rendered, template = digest(canonical_json(messages), 8), common.prompt.digest
         asked = f"{common.parts} content={_content_digest(protocol, ideas, instance.as_of)}"
         # The template explains a miss, it does not cause one: the key has the messages it renders to.
-        parts = f"{asked} prompt={template}"
+        parts = f"{asked} prompt={template}{common.told}"
         shown_ids = tuple([idea.id for idea in shown])
         calls = []
         source = seed_source(self._seed, case.suite.name, instance.id, case.variant.name, order)
@@ -177,8 +183,28 @@ def _content_digest(protocol: str, ideas: Sequence[ShownIdea], as_of: str | None
     return digest(canonical_json(content), 8)
 
 
+TOLD: Final = ("judge", "settings")
+"""The parts of which ``parts`` also tells what they are digests of."""
+
+
+def _tell(told: Mapping[str, Mapping[str, Json] | None]) -> str:
+    """`` told={...}``, one word: JSON without what is null, its spaces as escapes."""
+    found = {
+        part: {name: value for name, value in values.items() if value is not None}
+        for part, values in told.items()
+        if values is not None
+    }
+    return " told=" + canonical_json(found).replace(" ", "\\u0020")
+
+
+def shown_digest(protocol: str, instance: Instance, axes: Axes) -> str:
+    """Of what a judge is shown of an instance, and of the names of its ideas, which are labels."""
+    shown = _content_digest(protocol, [show_idea(idea, axes) for idea in instance.ideas], instance.as_of)
+    return digest(canonical_json([shown, [idea.id for idea in instance.ideas]]), 4)
+
+
 def changed_parts(wanted: str, recorded: str) -> tuple[str, ...]:
     """The names of the key parts in which two ``parts`` texts differ."""
     old = dict(part.split("=", 1) for part in recorded.split() if "=" in part)
     new = dict(part.split("=", 1) for part in wanted.split() if "=" in part)
-    return tuple(name for name in new if old.get(name) != new[name])
+    return tuple(name for name in new if name != "told" and old.get(name) != new[name])

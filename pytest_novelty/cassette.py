@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
 
@@ -33,10 +34,18 @@ def open_store(path: Path, *, offline: bool, check: bool = False) -> VerdictStor
 
 def load_cassette(path: Path) -> MemoryStore:
     """Read the records of an export. Raises StoreError with file and line; two answers under one key are an error."""
+    records: dict[str, Record] = {}
+    for line, record in read_cassette(path):
+        if records.setdefault(record.key, record) != record:
+            raise StoreError(f"has two answers under the key {record.key}", path=path, line=line, hint=_EXPORT)
+    return MemoryStore(records.values())
+
+
+def read_cassette(path: Path) -> Iterator[tuple[int, Record]]:
+    """(line number, record) of every line of an export. Raises StoreError with file and line."""
     if not path.is_file():
         raise StoreError("there is no such cassette", path=path, hint="pytest-novelty export --out writes one")
     fits = shipped_check("record")
-    records: dict[str, Record] = {}
     for line, row in read_jsonl(path, StoreError):
         if not fits(row):
             sentence, _ = explain(row, load_schema("record")) or ("is not a record", ())
@@ -48,10 +57,7 @@ def load_cassette(path: Path) -> MemoryStore:
         for name in ("cost_usd", "latency_s", "tokens_in", "tokens_out"):
             if (row.get(name) or 0) < 0:
                 raise StoreError(f"{name} is below 0", path=path, line=line, hint=_EXPORT)
-        record = record_from_dict(row)
-        if records.setdefault(record.key, record) != record:
-            raise StoreError(f"has two answers under the key {record.key}", path=path, line=line, hint=_EXPORT)
-    return MemoryStore(records.values())
+        yield line, record_from_dict(row)
 
 
 def _check_raw(raw: str, path: Path, line: int) -> None:

@@ -1,4 +1,4 @@
-"""``pytest-novelty validate | suite new | prompts | export``: what is done with files, outside a test run."""
+"""``pytest-novelty validate | suite new | prompts | export | store``: what is done with files, outside a test run."""
 
 from __future__ import annotations
 
@@ -8,8 +8,10 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pytest_novelty.cli_compare import add_compare
+from pytest_novelty.cli_store import add_export, add_store
 from pytest_novelty.designs import DESIGNS
-from pytest_novelty.errors import NoveltyError, SettingsError
+from pytest_novelty.errors import NoveltyError, Problems, SettingsError
 
 if TYPE_CHECKING:
     from pytest_novelty.prompt_views import Line
@@ -42,18 +44,9 @@ def _make_parser() -> argparse.ArgumentParser:
     validate.set_defaults(run=lambda arguments: validate_paths(arguments.paths))
     _add_suite(commands)
     _add_prompts(commands)
-    export = commands.add_parser(
-        "export", help="write stored records as JSON lines", description=export_records.__doc__
-    )
-    export.add_argument("--store", type=Path, default=None, help="the store file (.novelty/verdicts.sqlite)")
-    export.add_argument("--out", type=Path, default=None, help="the file to write; default: standard output")
-    export.add_argument("--judge", default=None, help="only this judge's records")
-    export.add_argument(
-        "--no-text", action="store_true", help="leave out answers, reasons and messages: for unpublished ideas"
-    )
-    export.set_defaults(
-        run=lambda arguments: export_records(arguments.store, arguments.out, arguments.judge, arguments.no_text)
-    )
+    add_export(commands)
+    add_store(commands)
+    add_compare(commands)
     return parser
 
 
@@ -98,7 +91,7 @@ def _add_suite(commands: Any) -> None:
     )
     new.add_argument("--seed", type=_seed, default=0, metavar="N", help="which pairs (0)")
     new.add_argument("--out", type=Path, default=None, metavar="DIR", help="the folder to make; default: ./NAME")
-    new.add_argument("--name", default=None, help="the suite's name; default: from that of the ideas")
+    new.add_argument("--name", default=None, help="the suite's name; default: that of --out, else of the ideas")
     new.set_defaults(run=new_suite)
 
 
@@ -186,7 +179,7 @@ def _print(lines: Iterable[Line]) -> int:
 
 def validate_paths(paths: Sequence[Path]) -> int:
     """Check suites (folders with suite.yaml, .yaml, .jsonl, folders of texts), prompts and judge files (.yaml); folders are
-    searched.
+    searched. All errors of a file are shown; what rests on its parts (gates, ideas of pairs) is looked at once they fit.
     """
     wrong = checked = 0
     for path in paths:
@@ -199,7 +192,8 @@ def validate_paths(paths: Sequence[Path]) -> int:
             try:
                 print(f"{target}: {_check(target)}")
             except NoveltyError as error:
-                print(f"ERROR {error if error.where else f'{target}: {error}'}")
+                for each in (error, *error.more):
+                    print(f"ERROR {each.text if each.where else f'{target}: {each.text}'}")
                 wrong += 1
     print(f"{checked} checked, {wrong} not valid")
     return 1 if wrong else 0
@@ -232,6 +226,25 @@ def _declared_format(path: Path) -> str:
     return ""
 
 
+def _kind_of(path: Path) -> str:
+    """What a YAML file is by its format or, where that is missing or mistyped, by the keys that only one kind has."""
+    from pytest_novelty.strict_yaml import read_yaml
+
+    if path.suffix not in (".yaml", ".yml"):
+        return ""
+    try:
+        value = read_yaml(path, SettingsError).value
+    except NoveltyError:  # whoever reads it next says so
+        return _declared_format(path)
+    if not isinstance(value, dict):
+        return ""
+    declared = str(value.get("format"))
+    for kind, marks in (("suite", {"instances", "extends"}), ("prompt", {"messages", "output"}), ("judge", {"model"})):
+        if f"novelty-{kind}/" in declared or ("novelty-" not in declared and marks & value.keys()):
+            return kind
+    return ""
+
+
 def _check(path: Path) -> str:
     """Validate one file or folder; what it is, in a line. Raises NoveltyError."""
     from pytest_novelty.judges.llm.files import load_judge_file
@@ -239,47 +252,25 @@ def _check(path: Path) -> str:
     from pytest_novelty.suites import load_suite
     from pytest_novelty.variants import check_content
 
-    if path.is_file() and _declared_format(path) == "prompt":
+    kind = _kind_of(path) if path.is_file() else ""
+    if kind == "prompt":
         prompt = load_prompt(path)
         check_prompt(prompt)
         return f"{prompt.protocol.name} prompt {prompt.name} {prompt.version}"
-    if path.is_file() and _declared_format(path) == "judge":
+    if kind == "judge":
         settings = load_judge_file(path)
+        problems = Problems()
         for name in settings.prompts:
-            check_prompt(resolve_prompt(settings.prompts[name], settings.folder, name))
+            with problems.noted():
+                check_prompt(resolve_prompt(settings.prompts[name], settings.folder, name))
+        problems.raise_any()
         return f"judge {settings.name}, {settings.provider}:{settings.model}"
     suite = load_suite(path)
     check_content(suite, suite.variants.values())
+    problems = Problems()
     for name in sorted({variant.axes.prompt for variant in suite.variants.values()}):
-        check_prompt(resolve_prompt(name, suite.folder, suite.protocol))
+        with problems.noted():
+            check_prompt(resolve_prompt(name, suite.folder, suite.protocol))
+    problems.raise_any()
     labels = f"labels: {suite.label_kind}" if suite.labelled else "no labels"
     return f"{suite.protocol} suite {suite.name} {suite.version}, {len(suite.instances)} instances, {labels}"
-
-
-def export_records(store: Path | None, out: Path | None, judge: str | None, no_text: bool = False) -> int:
-    """Write every record of a store, one JSON object a line, sorted, ASCII: a cassette for --novelty-offline
-    --novelty-store FILE, and for --novelty-judge replay:FILE. Two exports of equal records are equal files.
-    """
-    from pytest_novelty.cassette import without_texts
-    from pytest_novelty.digests import canonical_json
-    from pytest_novelty.reports.as_dict import write_atomically
-    from pytest_novelty.settings import DEFAULT_STORE
-    from pytest_novelty.store import SqliteStore, record_to_dict
-
-    path = store or Path(DEFAULT_STORE)
-    if not path.is_file():
-        raise SettingsError("there is no store", path=path, hint="Name one with --store")
-    opened = SqliteStore(path)
-    try:
-        written = without_texts if no_text else record_to_dict
-        lines = (canonical_json(written(record)) for record in opened.records() if judge in (None, record.judge))
-        if out is None:
-            for line in lines:
-                print(line)
-            return 0
-        records = list(lines)
-        write_atomically(out, "".join(f"{line}\n" for line in records))
-        print(f"{len(records)} records written to {out}")
-        return 0
-    finally:
-        opened.close()

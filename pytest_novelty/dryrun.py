@@ -130,6 +130,7 @@ def _time_of(part: Estimated) -> str:
 def estimate_run(plan: Plan, cases: Iterable[Case]) -> DryRun:
     """Plan every call, look which are stored, price the rest. Asks no judge and writes nothing."""
     settings = plan.settings
+    asks_anew = settings.refresh or bool(settings.probe)
     store: VerdictStore = MemoryStore()
     if settings.store.exists():
         store = open_store(settings.store, offline=True)
@@ -140,9 +141,9 @@ def estimate_run(plan: Plan, cases: Iterable[Case]) -> DryRun:
         for case in cases:
             batch.append(case)
             if len(batch) == _BATCH:
-                _add(parts, batch, planner, store, settings.refresh)
+                _add(parts, batch, planner, store, asks_anew)
                 batch = []
-        _add(parts, batch, planner, store, settings.refresh)
+        _add(parts, batch, planner, store, asks_anew)
         for part in parts.values():
             _price(part, plan, store)
     finally:
@@ -156,10 +157,10 @@ def _add(
     batch: Sequence[Case],
     planner: CallPlanner,
     store: VerdictStore,
-    refresh: bool,
+    asks_anew: bool,
 ) -> None:
     planned = [(case, planner.plan(case)) for case in batch]
-    stored = {} if refresh else store.get([call.key for _, calls in planned for call in calls])
+    stored = {} if asks_anew else store.get([call.key for _, calls in planned for call in calls])
     for case, calls in planned:
         key = (case.judge.name, case.suite.name, case.variant.name)
         part = parts.setdefault(key, Estimated(*key))

@@ -25,7 +25,7 @@ from pytest_novelty.budget import Ledger
 from pytest_novelty.calls import Call
 from pytest_novelty.errors import BudgetReached, NoveltyError, RunError
 from pytest_novelty.judges.base import Judge
-from pytest_novelty.lanes import Item, Lane, settle
+from pytest_novelty.lanes import Item, Lane, may_come_back, measuring_is_over, settle
 from pytest_novelty.model import Record
 from pytest_novelty.recording import Recorder
 from pytest_novelty.store import NOT_REUSED, VerdictStore
@@ -36,7 +36,6 @@ BUDGET_IS_REACHED: Final = "the budget is reached"
 _CHUNK: Final = 64
 _AHEAD_INSTANT: Final = 2048
 _TICK_S: Final = 0.05
-_SILENCE_S: Final = 150.0
 
 
 class Engine:
@@ -256,12 +255,10 @@ class Engine:
                 return []
             cost = measured.mean_usd if measured.over else None
         cost = None if cost is None else lane.price_usd(cost)
-        return self._take_reserved(
-            lane, ledger, cost, is_known=cost is not None or self._measuring_is_over(lane, ledger)
-        )
+        return self._take_reserved(lane, ledger, cost, is_known=cost is not None or measuring_is_over(ledger, lane))
 
     def _take_reserved(self, lane: Lane, ledger: Ledger, cost: float | None, *, is_known: bool) -> list[Item]:
-        granted = ledger.begin_measuring(lane.judge.name) if cost is None else ledger.reserve(cost)
+        granted = ledger.begin_measuring(lane.judge.name) if cost is None else ledger.reserve(cost, lane.in_line_as)
         if granted:
             lane.denied_since = None
             item = lane.queue.popleft()
@@ -269,21 +266,12 @@ class Engine:
             item.measures = cost is None
             return [item]
         lane.denied = True  # until a call ends or the watch looks again
-        if lane.in_flight == 0 and is_known and not self._may_come_back(lane, ledger, cost):
+        if lane.in_flight == 0 and is_known and not may_come_back(ledger, lane, cost):
             lane.exhausted = True
+            ledger.leave(lane.in_line_as)
+            ledger.end()  # for the other judges, too: what they would be asked alone pairs with nothing
             self._stop(lane)
         return []
-
-    def _may_come_back(self, lane: Lane, ledger: Ledger, cost: float | None) -> bool:
-        """Other workers have set aside what is missing, and a call of theirs may still cost less; not if they are silent."""
-        lane.denied_since = lane.denied_since or time.monotonic()
-        is_silent = time.monotonic() - lane.denied_since > min(lane.judge.traits.timeout_s, _SILENCE_S)
-        return cost is not None and not is_silent and ledger.fits_later(cost)
-
-    def _measuring_is_over(self, lane: Lane, ledger: Ledger) -> bool:
-        """No call of another worker is out to measure the cost: there is nothing left to wait for."""
-        measured = ledger.measured(lane.judge.name)
-        return measured.begun == measured.ended
 
     def _stop(self, lane: Lane) -> None:
         """The budget is reached: give back what is queued."""
@@ -297,6 +285,8 @@ class Engine:
         """A judge says that no call of its could succeed: who waits for one is told so at once."""
         with self._lock:
             lane.broken = lane.broken or error
+            if self._ledger is not None:
+                self._ledger.leave(lane.in_line_as)
             self._wake_all()
 
     def _adopt(self, lane: Lane, item: Item, answer: object) -> None:
@@ -319,7 +309,8 @@ class Engine:
         with self._lock:
             self._in_flight -= 1
             lane.in_flight -= 1
-            lane.denied = False
+            for each in self._lanes.values():  # what one gives back, another may wait for
+                each.denied = False
             if items:
                 lane.note_latency(seconds / len(items))
         self._wake_writer.set()
@@ -393,6 +384,9 @@ class Engine:
             problems.append(
                 f"{self._sync.abandoned} calls that timed out could not be ended: their threads were abandoned"
             )
+        if self._ledger is not None:
+            for lane in self._lanes.values():
+                self._ledger.leave(lane.in_line_as)
         self._done.set()
         self._wake_writer.set()
         self._threads[0].join(timeout_s)

@@ -9,6 +9,7 @@
      +- DataError                a file of the user's
      |   +- SuiteError           suite.yaml, instances.jsonl, ideas.jsonl, a folder of texts
      |   +- PromptError          a prompt template, or one that cannot be rendered for an instance
+     |   +- GoldenError          a file of golden verdicts
      +- JudgeError               a judge that cannot be loaded or entered (a failing *call* is a status, not an error)
      +- StoreError               the verdict store: corrupt, of another format, not writable
      +- RunError                 something stops a run that had begun
@@ -21,7 +22,8 @@ The plugin turns the first four into ``pytest.UsageError`` (exit status 4); none
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 
@@ -33,7 +35,11 @@ class NoveltyError(Exception):
     message: what is wrong, a sentence without its full stop.
     path, line, instance: where, as far as it is known.
     hint: what the reader can do.
+
+    ``more``: what else is wrong with the same file, where all of it is looked for.
     """
+
+    more: tuple[NoveltyError, ...] = ()
 
     def __init__(
         self,
@@ -60,12 +66,47 @@ class NoveltyError(Exception):
             place += f"{', ' if place else ''}instance {self.instance!r}"
         return place
 
-    def __str__(self) -> str:
+    @property
+    def text(self) -> str:
+        """This error alone."""
         text = f"{self.where}: {self.message}" if self.where else self.message
         return f"{text.removesuffix('.')}. {self.hint}" if self.hint else text
 
+    def __str__(self) -> str:
+        if not self.more:
+            return self.text
+        count = len(self.more)
+        others = "1 more error" if count == 1 else f"{count:,} more errors"
+        return f"{self.text.removesuffix('.')}. And {others}: pytest-novelty validate shows all"
+
     def __reduce__(self) -> tuple[object, ...]:  # keyword-only arguments do not survive the default pickling
         return (_rebuild, (type(self), self.__dict__.copy()))
+
+
+class Problems:
+    """What is wrong with a file, found one after the other and raised together: the first error, with the others as ``more``."""
+
+    def __init__(self) -> None:
+        self.found: list[NoveltyError] = []
+
+    def add(self, error: NoveltyError) -> None:
+        more, error.more = error.more, ()
+        self.found += [error, *more]
+
+    @contextmanager
+    def noted(self) -> Iterator[None]:
+        """Note the NoveltyError that is raised within, and go on."""
+        try:
+            yield
+        except NoveltyError as error:
+            self.add(error)
+
+    def raise_any(self) -> None:
+        """Raise what was found, in the order of the lines."""
+        if self.found:
+            first, *others = sorted(self.found, key=lambda error: error.line or 0)
+            first.more = tuple(others)
+            raise first from None
 
 
 def _rebuild(kind: type[NoveltyError], state: dict[str, object]) -> NoveltyError:
@@ -120,6 +161,10 @@ class PromptError(DataError):
     """A prompt template is not valid, or cannot be rendered for an instance."""
 
 
+class GoldenError(DataError):
+    """A file of golden verdicts cannot be read or written."""
+
+
 class JudgeError(NoveltyError):
     """A judge cannot be loaded, or its context manager cannot be entered."""
 
@@ -133,7 +178,14 @@ class RunError(NoveltyError):
 
 
 class MissingVerdictError(RunError):
-    """Offline, and neither the store nor the cassette has the verdict that a request needs."""
+    """Offline, and neither the store nor the cassette has the verdict that a request needs.
+
+    ``calls``: how many recording takes; ``cost_usd``: about what they cost, at most if ``is_bound``; None if that is unknown.
+    """
+
+    calls: int = 0
+    cost_usd: float | None = None
+    is_bound: bool = False
 
 
 class BudgetReached(RunError):

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Final
 
 from pytest_novelty.answers import ODDITIES
+from pytest_novelty.headline import percent
+from pytest_novelty.metrics.intervals import clopper_pearson
 from pytest_novelty.metrics.view import View
-from pytest_novelty.model import NOVEL
+from pytest_novelty.model import EXCEEDED, NOVEL
 from pytest_novelty.outcomes import CaseResult
 from pytest_novelty.plan import Plan
 
@@ -19,6 +22,8 @@ _ENOUGH_PAIRS: Final = 5
 """Pairs: each is shown in both orders, so that one pair already contradicts a judge that follows the position."""
 
 _FEW_CLUSTERS: Final = 20
+_HARDLY_ANY: Final = 10
+"""Clusters below which what none of them shows may hold of a third of others."""
 
 Views = Mapping[tuple[str, str, str], View]
 
@@ -103,6 +108,7 @@ def find_of_calls(outcomes: Sequence[CaseResult]) -> list[str]:
     return [
         *find_models(outcomes),
         *find_refused_settings(outcomes),
+        *find_exceeded_limits(outcomes),
         *find_filtered(outcomes),
         *find_oddities(outcomes),
     ]
@@ -134,6 +140,20 @@ def find_refused_settings(outcomes: Sequence[CaseResult]) -> list[str]:
     ]
 
 
+def find_exceeded_limits(outcomes: Sequence[CaseResult]) -> list[str]:
+    """Models that answer with more tokens than they were allowed: what a budget sets aside before it is known is too little."""
+    found: dict[str, set[str]] = {}
+    for result in outcomes:
+        told = [part for text in result.usage.settings for part in text.split(", ") if part.endswith(EXCEEDED)]
+        found.setdefault(result.judge, set()).update(part.removesuffix(EXCEEDED).strip() for part in told)
+    return [
+        f"{judge} answers with more tokens than it was allowed ({', '.join(sorted(limits))}): its server ignores the limit, so "
+        "the calls in flight may exceed a budget until the first is answered"
+        for judge, limits in sorted(found.items())
+        if limits
+    ]
+
+
 def find_filtered(outcomes: Sequence[CaseResult]) -> list[str]:
     """Instances that a provider's content filter refuses: no verdict on them says anything about the judge."""
     found: dict[tuple[str, str], list[str]] = {}
@@ -153,16 +173,23 @@ def _listed(names: Sequence[str], limit: int = 10) -> str:
 
 
 def find_few_clusters(views: Views) -> list[str]:
-    """Suites whose intervals rest on fewer than twenty clusters."""
+    """Suites whose intervals rest on fewer than twenty clusters, and what so few cannot rule out."""
     counts: dict[str, int] = {}
     for (suite, _, _), view in views.items():
         if view.clusters is not None:
             counts[suite] = max(counts.get(suite, 0), len(set(view.clusters.tolist())))
-    return [
-        f"{suite} has {count} clusters: with fewer than {_FEW_CLUSTERS} intervals are wide, and rough"
-        for suite, count in sorted(counts.items())
-        if count < _FEW_CLUSTERS
-    ]
+    return [_of_few_clusters(suite, count) for suite, count in sorted(counts.items()) if count < _FEW_CLUSTERS]
+
+
+def _of_few_clusters(suite: str, count: int) -> str:
+    told = f"{suite} has {count} cluster{'' if count == 1 else 's'}: "
+    unseen = clopper_pearson(0, count)
+    if count < 2 or unseen is None:
+        return f"{told}there are no intervals, and gates are decided by their values alone if at all"
+    told += f"what none of them shows may hold of {percent(unseen.high)} % of others like them; "
+    if count < _HARDLY_ANY:
+        return f"{told}with fewer than {_HARDLY_ANY} hardly a gate can be decided"
+    return f"{told}with fewer than {_FEW_CLUSTERS} intervals are wide, and rough"
 
 
 def find_shared_ideas(views: Views) -> list[str]:
@@ -196,6 +223,22 @@ def find_no_reference(plan: Plan, views: Views) -> list[str]:
         + plan.skipped.get((wanted, suite, ""), "did not run")
         for suite, judges in sorted(ran.items())
         if wanted not in judges
+    ]
+
+
+def find_old(outcomes: Sequence[CaseResult], max_age_days: float | None, now: dt.datetime) -> list[str]:
+    """Verdicts from the store that are older than is allowed: the judge may not be what it was."""
+    if max_age_days is None:
+        return []
+    limit = (now - dt.timedelta(days=max_age_days)).strftime("%Y-%m-%dT%H:%M:%SZ")
+    found: dict[tuple[str, str], list[str]] = {}
+    for result in outcomes:
+        if result.usage.oldest and result.usage.oldest < limit:
+            found.setdefault((result.judge, result.suite), []).append(result.usage.oldest)
+    return [
+        f"{len(dates)} outcomes of {judge} on {suite} rest on verdicts of more than {max_age_days:g} days ago (the oldest of "
+        f"{min(dates)[:10]}): --novelty-probe=30 tells whether the judge is still the same, --novelty-refresh asks all anew"
+        for (judge, suite), dates in sorted(found.items())
     ]
 
 

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from pytest_novelty.errors import SuiteError
+from pytest_novelty.errors import Problems, SuiteError
 from pytest_novelty.jsonl import MAX_LINE_BYTES, read_jsonl
-from pytest_novelty.validation import compile_check, explain, load_schema
+from pytest_novelty.validation import compile_check, explain_all, load_schema
 
 TEXT_SUFFIXES: Final = (".txt", ".md")
 
@@ -38,17 +38,20 @@ def read_ideas_file(path: Path) -> Iterator[RawIdea]:
     """An object with ``text`` (and whatever an idea may have) or a string in each line."""
     schema = {"$ref": "#/$defs/idea", "$defs": load_schema("instance")["$defs"]}
     fits = compile_check(schema)
-    for line, row in read_jsonl(path, SuiteError):
+    problems = Problems()
+    for line, row in read_jsonl(path, SuiteError, problems):
         idea = {"text": row} if isinstance(row, str) else row
         if not fits(idea):
-            found = explain(idea, schema)
             hint = (
                 "A bare .jsonl holds one idea a line; instances with gold labels need a suite.yaml beside them"
                 if isinstance(row, dict) and {"idea", "ideas", "gold"} & set(row)
                 else None
             )
-            raise SuiteError(found[0] if found else "is not an idea", path=path, line=line, hint=hint)
+            for sentence, _ in explain_all(idea, schema):
+                problems.add(SuiteError(sentence, path=path, line=line, hint=hint))
+            continue
         yield RawIdea(idea, str(idea.get("id", "")), path, line)
+    problems.raise_any()
 
 
 def read_texts(folder: Path) -> Iterator[RawIdea]:

@@ -7,15 +7,23 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from pytest_novelty.errors import SuiteError, nearest
+from pytest_novelty.digests import digest_of
+from pytest_novelty.errors import NoveltyError, Problems, SuiteError, nearest
 from pytest_novelty.model import ABSTAINED, INCOMPLETE, INVALID, TIE, Idea, Instance, Json, Work
 from pytest_novelty.protocols import PROTOCOLS
-from pytest_novelty.validation import compile_check, explain, load_schema
+from pytest_novelty.validation import compile_check, explain_all, load_schema
 
 
 def load_instances(
-    rows: Iterable[tuple[int | None, Json]], path: Path, protocol: str, *, labelled: bool
+    rows: Iterable[tuple[int | None, Json]],
+    path: Path,
+    protocol: str,
+    *,
+    labelled: bool,
+    problems: Problems | None = None,
 ) -> tuple[Instance, ...]:
+    """Raises SuiteError for whatever is wrong with the rows, beside the ``problems`` of reading them: all of it at once."""
+    problems = problems or Problems()
     schema = {"$ref": f"#/$defs/{protocol}", "$defs": load_schema("instance")["$defs"]}
     fits = compile_check(schema)
     instances: list[Instance] = []
@@ -23,18 +31,26 @@ def load_instances(
     for line, row in rows:
         row_id = str(row["id"]) if isinstance(row, dict) and isinstance(row.get("id"), (str, int)) else None
         if not fits(row):
-            found = explain(row, schema)
-            raise SuiteError(found[0] if found else "does not fit the schema", path=path, line=line, instance=row_id)
-        instance = _instance(row, path, line, protocol, labelled)
+            for sentence, _ in explain_all(row, schema):
+                problems.add(SuiteError(sentence, path=path, line=line, instance=row_id))
+            continue
+        try:
+            instance = _instance(row, path, line, protocol, labelled)
+        except NoveltyError as error:
+            problems.add(error)
+            continue
         if instance.id in seen:
-            raise SuiteError(
-                f"the id {instance.id!r} occurs twice (first in line {seen[instance.id]})",
-                path=path,
-                line=line,
-                instance=instance.id,
+            problems.add(
+                SuiteError(
+                    f"the id {instance.id!r} occurs twice (first in line {seen[instance.id]})",
+                    path=path,
+                    line=line,
+                    instance=instance.id,
+                )
             )
-        seen[instance.id] = line
+        seen.setdefault(instance.id, line)
         instances.append(instance)
+    problems.raise_any()
     if not instances:
         raise SuiteError("has no instances", path=path)
     return tuple(instances)
@@ -123,3 +139,19 @@ def _rendering(value: str | Mapping[str, str]) -> str:
 
 def _works(raw: Iterable[Mapping[str, Any]]) -> tuple[Work, ...]:
     return tuple(Work(work["title"], work.get("text", ""), work.get("year")) for work in raw)
+
+
+def instance_digest(instance: Instance, cluster: str | None) -> str:
+    """Of everything of an instance that a verdict or a metric may depend on: ideas, date, gold label, cluster."""
+    ideas = [
+        [
+            idea.id,
+            idea.title,
+            idea.text,
+            idea.full_text,
+            dict(idea.renderings),
+            [[work.title, work.text, work.year] for work in idea.related_work],
+        ]
+        for idea in instance.ideas
+    ]
+    return digest_of([ideas, instance.as_of, instance.gold, cluster], 8)

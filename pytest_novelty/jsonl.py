@@ -8,15 +8,17 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from pytest_novelty.errors import NoveltyError
+from pytest_novelty.errors import NoveltyError, Problems
 from pytest_novelty.model import Json
 
 MAX_LINE_BYTES: Final = 8_000_000
 """A paper's full text is about 0.1 MB; a longer line is a mistake or an attack."""
 
 
-def read_jsonl(path: Path, kind: type[NoveltyError]) -> Iterator[tuple[int, Json]]:
-    """(line number, value) of every line that is not blank. Raises ``kind`` for a line that is too long or not JSON."""
+def read_jsonl(path: Path, kind: type[NoveltyError], problems: Problems | None = None) -> Iterator[tuple[int, Json]]:
+    """(line number, value) of every line that is not blank. Raises ``kind`` for a line that is too long or not JSON; given
+    ``problems``, a line that is not JSON is noted there and left out.
+    """
     try:
         opened = path.open("rb")
     except OSError as error:
@@ -30,20 +32,28 @@ def read_jsonl(path: Path, kind: type[NoveltyError]) -> Iterator[tuple[int, Json
             if not line.strip():
                 continue
             try:
-                yield (
-                    number,
-                    json.loads(
-                        line.decode("utf-8-sig" if number == 1 else "utf-8"),
-                        object_pairs_hook=_unique_keys,
-                        parse_constant=_no_constant,
-                    ),
-                )
-            except UnicodeDecodeError:
-                raise kind("is not UTF-8", path=path, line=number, hint="Save the file as UTF-8") from None
-            except RecursionError:
-                raise kind("is nested too deeply", path=path, line=number) from None
-            except ValueError as error:
-                raise kind(f"is not JSON: {error}", path=path, line=number, hint="One JSON object a line") from None
+                value = _read_line(line, path, number, kind)
+            except NoveltyError as error:
+                if problems is None:
+                    raise
+                problems.add(error)
+            else:
+                yield number, value
+
+
+def _read_line(line: bytes, path: Path, number: int, kind: type[NoveltyError]) -> Json:
+    try:
+        return json.loads(
+            line.decode("utf-8-sig" if number == 1 else "utf-8"),
+            object_pairs_hook=_unique_keys,
+            parse_constant=_no_constant,
+        )
+    except UnicodeDecodeError:
+        raise kind("is not UTF-8", path=path, line=number, hint="Save the file as UTF-8") from None
+    except RecursionError:
+        raise kind("is nested too deeply", path=path, line=number) from None
+    except ValueError as error:
+        raise kind(f"is not JSON: {error}", path=path, line=number, hint="One JSON object a line") from None
 
 
 def _unique_keys(pairs: list[tuple[str, Json]]) -> dict[str, Json]:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import time
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Final, Protocol
+from uuid import uuid4
 
 from pytest_novelty.budget import Ledger
 from pytest_novelty.calls import Call
@@ -14,6 +16,8 @@ from pytest_novelty.judges.base import Judge
 from pytest_novelty.model import OK, Record
 
 _INSTANT_S: Final = 0.0005
+_SILENCE_S: Final = 150.0
+_LEAST_USD: Final = 1e-6
 
 
 @dataclass(slots=True)
@@ -43,10 +47,13 @@ class Lane:
     denied_since: float | None = None
     exhausted: bool = False
     broken: NoveltyError | None = None
+    in_line_as: str = ""
+    """Its name, told apart from the same judge's in other workers, in the line of those who wait for money."""
     function: Callable[[Any], Any] = field(init=False)
     is_async: bool = field(init=False)
 
     def __post_init__(self) -> None:
+        self.in_line_as = f"{self.judge.name} {uuid4().hex}"
         self.function = self.judge.function
         self.is_async = self.judge.is_async
 
@@ -103,3 +110,17 @@ def settle(ledger: Ledger, lane: Lane, item: Item, record: Record) -> None:
         ledger.end_measuring(lane.judge.name, record.cost_usd, counts=record.status == OK)
     elif item.reserved_usd is not None:
         ledger.settle(item.reserved_usd, item.reserved_usd if record.cost_usd is None else record.cost_usd)
+
+
+def may_come_back(ledger: Ledger, lane: Lane, cost: float | None) -> bool:
+    """Others have set aside what is missing, and a call of theirs may still cost less; not if they are silent."""
+    lane.denied_since = lane.denied_since or time.monotonic()
+    is_silent = time.monotonic() - lane.denied_since > min(lane.judge.traits.timeout_s, _SILENCE_S)
+    least = max(ledger.measured(lane.judge.name).mean_usd or 0.0, _LEAST_USD) if cost is None else cost
+    return not is_silent and ledger.fits_later(least)
+
+
+def measuring_is_over(ledger: Ledger, lane: Lane) -> bool:
+    """No call of another worker is out to measure the cost: there is nothing left to wait for."""
+    measured = ledger.measured(lane.judge.name)
+    return measured.begun == measured.ended

@@ -22,6 +22,24 @@ def is_named_like_a_secret(name: str) -> bool:
     return _NAMED_LIKE_A_SECRET.search(name) is not None and not name.endswith("tokens")
 
 
+_LIKE_A_KEY: Final = re.compile(
+    r"(Bearer |Basic )?("
+    r"sk[-_].*"
+    r"|(?:pk|rk|gsk|xai|hf|r8|pplx|nvapi|ghp|gho|ghs|github_pat|glpat|xox[abp])[-_](?=[\w-]*\d)[\w-]{16,}"
+    r"|AIza[\w-]{30,}|AKIA[0-9A-Z]{16}|eyJ[\w-]{10,}\.[\w.-]+"
+    r"|[0-9a-f]{32,}|(?=\w*\d)(?=\w*[a-z])(?=\w*[A-Z])[A-Za-z0-9]{24,}"
+    r")",
+    re.DOTALL,
+)
+
+
+def is_like_a_key(text: str) -> bool:
+    """Whether a text is a key written where something else belongs: by the beginnings that services give to theirs, else as a
+    long run of letters and digits, which no name is.
+    """
+    return _LIKE_A_KEY.fullmatch(text.strip()) is not None
+
+
 def make_mask(environment: Mapping[str, str] | None = None, secrets: Iterable[str] = ()) -> Callable[[str], str]:
     """A function that replaces every secret value of ``environment`` (default: ``os.environ``), and ``secrets``, in a text."""
     source = os.environ if environment is None else environment

@@ -37,6 +37,8 @@ UNPARSED: Final = "unparsed"
 SCHEMA_VIOLATION: Final = "schema violation"
 REFUSED: Final = "refused"
 TRUNCATED: Final = "truncated"
+EXCEEDED: Final = "(exceeded)"
+"""In the settings of a record, behind a limit that the server did not keep."""
 TIMEOUT: Final = "timeout"
 ERROR: Final = "error"
 STATUSES: Final = (OK, UNPARSED, SCHEMA_VIOLATION, REFUSED, TRUNCATED, TIMEOUT, ERROR)
@@ -46,6 +48,9 @@ BA: Final = "ba"
 
 REFERENCE: Final = "reference"
 """The name of the variant that a suite's defaults describe."""
+
+LATER: Final = "~"
+"""In a record's key, before the name of its generation: a later answer to the same question, which no run reads."""
 
 # --- suites -------------------------------------------------------------------------------------------------
 

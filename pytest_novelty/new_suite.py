@@ -26,8 +26,16 @@ from pytest_novelty.designs import (
 )
 from pytest_novelty.errors import NoveltyError, SettingsError, SuiteError
 from pytest_novelty.ideas import read_ideas
-from pytest_novelty.model import REFERENCE, Json
-from pytest_novelty.own_ideas import OwnIdea, count_of, group_ideas, merge_ideas, set_on_sides, stratum_of
+from pytest_novelty.model import REFERENCE, Contrast, Json
+from pytest_novelty.own_ideas import (
+    OwnIdea,
+    count_of,
+    group_ideas,
+    is_of_neither,
+    merge_ideas,
+    set_on_sides,
+    stratum_of,
+)
 from pytest_novelty.suites import load_suite, name_of_suite
 from pytest_novelty.variants import is_variant_name
 
@@ -41,7 +49,9 @@ _WORDINGS: Final = {"pairwise": ("p1", "p2", "p3", "p4", "p5"), "pointwise": ("p
 
 @dataclass(frozen=True, slots=True)
 class Wish:
-    """What a suite is to be made of. ``sample``: pairs (pointwise: ideas), None for the default; ``out``: None for ./name."""
+    """What a suite is to be made of. ``sample``: pairs (pointwise: ideas), None for the default; ``out``: None for ./name;
+    ``name``: None for that of ``out``, else of the source.
+    """
 
     source: Path
     protocol: str = "pairwise"
@@ -79,8 +89,7 @@ def make_new_suite(wish: Wish, *, where: Path) -> list[str]:
         raise SettingsError(
             f"--from is {str(wish.source)!r}, one file of another kind", hint="Give an ideas.jsonl or a folder of texts"
         )
-    stem = source.resolve().stem if source.is_file() else source.resolve().name
-    name = name_of_suite(wish.name if wish.name is not None else f"{stem}-{wish.protocol}")
+    name = name_of_suite(wish.name if wish.name is not None else _default_name(source, wish, where))
     if wish.name is not None and name != wish.name:
         raise SettingsError(f"--name is {wish.name!r}", hint=f"A suite may be called {name!r}: lower case, no blanks")
     out = where / (wish.out or name)
@@ -97,6 +106,14 @@ def make_new_suite(wish: Wish, *, where: Path) -> list[str]:
     return [*said, *made.said, f"written: {shown}, without labels", *_next_steps(shown)]
 
 
+def _default_name(source: Path, wish: Wish, where: Path) -> str:
+    """The name of the folder to make; the ideas' own with the protocol, where no folder is named."""
+    if wish.out is not None:
+        return (where / wish.out).resolve().name
+    path = source.resolve()
+    return f"{path.stem if source.is_file() else path.name}-{wish.protocol}"
+
+
 def _refuse_designs(wish: Wish) -> None:
     for option, value in (("--design", wish.design), ("--pair-by", wish.pair_by)):
         if value is not None:
@@ -105,8 +122,9 @@ def _refuse_designs(wish: Wish) -> None:
 
 def _choose_ideas(ideas: Sequence[OwnIdea], wish: Wish) -> _Made:
     by_id = {idea.id: idea for idea in ideas}
-    if wish.contrast is not None:
-        set_on_sides({"": list(by_id)}, by_id, parse_contrast(wish.contrast), None)
+    contrast = None if wish.contrast is None else parse_contrast(wish.contrast)
+    if contrast is not None:
+        set_on_sides({"": list(by_id)}, by_id, contrast, None)
     chosen = shuffled(by_id, wish.seed)
     if wish.sample is not None:
         if wish.sample > len(chosen):
@@ -115,6 +133,12 @@ def _choose_ideas(ideas: Sequence[OwnIdea], wish: Wish) -> _Made:
     rows = [{"id": name, "idea": by_id[name].as_row()} for name in chosen]
     design = {"kind": "all" if len(chosen) == len(ideas) else "sample", "ideas": len(chosen), "of": len(ideas)}
     said = [] if len(chosen) == len(ideas) else [f"{count_of(len(chosen), 'idea')} of {len(ideas)} chosen"]
+    if contrast is not None:
+        ((ours, base),) = set_on_sides({"": chosen}, by_id, contrast, None, among="in the sample")
+        said.append(
+            f"{wish.contrast} compares {count_of(len(ours), 'idea')} of {contrast.ours!r} with {len(base)} of {contrast.base!r}"
+        )
+        said += _tell_neither([by_id[name] for name in chosen], contrast, "is judged, and left out of the contrast")
     return _Made(rows, {**design, "seed": wish.seed}, said)
 
 
@@ -232,10 +256,32 @@ def _tell_pairs(
     said = [
         f"{what}{count_of(len(rows), 'pair')} of {possible:,} possible{within}, each idea {'used ' if unused else ''}in {each}"
     ]
-    if unused:
-        more = "" if wish.contrast else ": a larger --sample has them"
-        said.append(f"{count_of(unused, 'idea')} in no pair{more}")
+    contrast = None if wish.contrast is None else parse_contrast(wish.contrast)
+    neither = [] if contrast is None else [idea for idea in ideas if is_of_neither(idea, contrast)]
+    if unused > len(neither):
+        said.append(f"{count_of(unused - len(neither), 'idea')} in no pair: a larger --sample has them")
+    if contrast is not None:
+        said += _tell_neither(neither, contrast, "is in no pair")
     return said
+
+
+def _tell_neither(ideas: Sequence[OwnIdea], contrast: Contrast, what: str) -> list[str]:
+    """How many of the ideas are of neither side, what becomes of them, and which they are, by their sides."""
+    found: dict[str, list[str]] = {}
+    for idea in ideas:
+        if is_of_neither(idea, contrast):
+            value = idea.value.get(contrast.field)
+            own = f"without {contrast.field}" if value is None else f"{contrast.field} {value!r}"
+            found.setdefault(own, []).append(idea.origins[0])
+    count = sum(map(len, found.values()))
+    if not count:
+        return []
+    listed = [
+        f"{', '.join(names[:_LISTED])}{f' and {len(names) - _LISTED} more' if len(names) > _LISTED else ''} ({own})"
+        for own, names in sorted(found.items())
+    ]
+    plural = what.replace("is ", "are ", 1) if count > 1 else what
+    return [f"{count_of(count, 'idea')} of neither side {plural}: {'; '.join(listed)}"]
 
 
 # --- writing ------------------------------------------------------------------------------------------------

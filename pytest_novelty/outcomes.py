@@ -36,7 +36,8 @@ MAX_WIRE_BYTES: Final = 4096
 class Usage(NamedTuple):
     """What the calls of a case took. ``made`` calls were sent in this run, ``reused`` came from the store.
 
-    ``cost_usd`` sums the calls whose cost is known; ``unpriced`` counts the others. Reused calls cost nothing now.
+    ``cost_usd`` sums the calls whose cost is known; ``unpriced`` counts the others. Reused calls cost nothing now;
+    ``oldest``: when the first of them was recorded.
     """
 
     made: int = 0
@@ -51,6 +52,7 @@ class Usage(NamedTuple):
     tokens_cached: int = 0
     tokens_reasoning: int = 0
     settings: tuple[str, ...] = ()
+    oldest: str = ""
 
     def joined(self, other: Usage) -> Usage:
         """Of one case that was asked for twice: what the second found stored is what the first paid for."""
@@ -67,6 +69,7 @@ class Usage(NamedTuple):
             self.tokens_cached + other.tokens_cached,
             self.tokens_reasoning + other.tokens_reasoning,
             tuple(sorted({*self.settings, *other.settings})),
+            min(filter(None, (self.oldest, other.oldest)), default=""),
         )
 
 
@@ -167,7 +170,7 @@ def _reason(label: str | None, records: Iterable[Record]) -> str:
 def _usage(fresh: Sequence[Record], records: Sequence[Record]) -> Usage:
     reused = len(records) - len(fresh)
     if not fresh:
-        return Usage(reused=reused, models=_models(records), settings=_settings(records))
+        return Usage(reused=reused, models=_models(records), settings=_settings(records), oldest=_oldest(records))
     costs = [record.cost_usd for record in fresh if record.cost_usd is not None]
     return Usage(
         made=len(fresh),
@@ -182,7 +185,12 @@ def _usage(fresh: Sequence[Record], records: Sequence[Record]) -> Usage:
         tokens_cached=sum([record.tokens_cached or 0 for record in fresh]),
         tokens_reasoning=sum([record.tokens_reasoning or 0 for record in fresh]),
         settings=_settings(records),
+        oldest=_oldest(set(records) - set(fresh)) if reused else "",
     )
+
+
+def _oldest(records: Iterable[Record]) -> str:
+    return min((record.created for record in records if record.created), default="")
 
 
 def _models(records: Iterable[Record]) -> tuple[str, ...]:
@@ -296,6 +304,8 @@ def to_wire(result: CaseResult, suite: Suite, instance: Instance) -> str:
         value["models"] = list(usage.models)
     if usage.settings:
         value["settings"] = list(usage.settings)
+    if usage.oldest:
+        value["old"] = usage.oldest
     text = canonical_json(value)
     if len(text) > MAX_WIRE_BYTES:
         value["why"] = value["why"][:60]
@@ -330,6 +340,7 @@ def from_wire(value: Mapping[str, Any], suite: Suite, instance: Instance) -> Cas
         usage=Usage(
             made, reused, retries, cost, unpriced, tokens_in, tokens_out,
             tuple(value.get("ms", ())), tuple(value.get("models", ())), cached, reasoning, tuple(value.get("settings", ())),
+            value.get("old", ""),
         ),
         trace=Trace(*value["trace"]) if "trace" in value else Trace(),
         kinds=value.get("kinds", {}),

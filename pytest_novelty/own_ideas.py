@@ -100,17 +100,28 @@ def stratum_of(value: Json) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
+def is_of_neither(idea: OwnIdea, contrast: Contrast) -> bool:
+    """The idea is of neither side of the contrast."""
+    return idea.value.get(contrast.field) not in (contrast.ours, contrast.base)
+
+
 def set_on_sides(
-    groups: Mapping[str, Sequence[str]], by_id: Mapping[str, OwnIdea], contrast: Contrast, pair_by: str | None
+    groups: Mapping[str, Sequence[str]],
+    by_id: Mapping[str, OwnIdea],
+    contrast: Contrast,
+    pair_by: str | None,
+    among: str = "",
 ) -> list[tuple[list[str], list[str]]]:
-    """Per group, the ids of both sides of a contrast; ideas of neither side are left out."""
+    """Per group, the ids of both sides of a contrast; ideas of neither side are left out. ``among``: where these ideas are, in
+    words. Raises SettingsError where a side has none.
+    """
     sides = []
     for name, group in groups.items():
         values = {identity: by_id[identity].value.get(contrast.field) for identity in group}
         pair = tuple([i for i in group if values[i] == side] for side in (contrast.ours, contrast.base))
         if not all(pair):
             missing = contrast.base if pair[0] else contrast.ours
-            place = f" with the {pair_by} {name!r}" if pair_by else ""
+            place = f" with the {pair_by} {name!r}" if pair_by else f" {among}".rstrip()
             known = {str(value) for value in values.values() if value is not None}
             listed = (
                 f"Known: {', '.join(sorted(known))}"

@@ -1,8 +1,10 @@
 """Turns: how calls of many threads and processes keep a rate together.
 
-One number a name (that of an account), the moment from which the next call may be sent; who takes a turn moves it on by a step.
-Calls so come evenly spaced and no window of a minute holds more than the rate, whoever sends them. In the store the number is a
-row that every worker of every run on this host moves by one atomic statement.
+One number an account, the moment from which the next call may be sent; who takes a turn moves it on by a step. Calls so come
+evenly spaced and no window of a minute holds more than the rate, whoever sends them. In the store the number is a row that every
+worker of every run on this host moves by one atomic statement.
+
+A turn is taken when it is due and never ahead: a run that is killed leaves nothing behind that holds up the next.
 """
 
 from __future__ import annotations
@@ -13,15 +15,14 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 _TAKE: Final = (
-    "INSERT INTO pace (judge, next) VALUES (?, ? + ?) "
-    "ON CONFLICT (judge) DO UPDATE SET next = max(min(next, ?), ?) + ? RETURNING next - ?"
+    "INSERT INTO pace (judge, next) VALUES (?, ? + ?) ON CONFLICT (judge) DO UPDATE "
+    "SET next = CASE WHEN next BETWEEN ? AND ? THEN next ELSE ? END + ? WHERE next <= ? OR next > ?"
 )
-
-
-_MOST_AHEAD: Final = 4096
-"""Turns that can be taken ahead of their time: as many as calls can be in flight. What a slower run that was killed had taken
-holds up a faster one no longer than that; two judges of one account should therefore be given the same rate.
-"""
+_NEXT: Final = "SELECT next FROM pace WHERE judge = ?"
+_LATE_S: Final = 0.1
+"""Who is no later than this for a turn does not delay the next: a rate is not slowed by the time that waking up takes."""
+_FARTHEST_S: Final = 61.0
+"""A turn that is farther away than this and than a step was not taken by anybody: a clock was set back."""
 
 
 class MemoryPace:
@@ -33,20 +34,32 @@ class MemoryPace:
 
     def take_turn(self, step_s: float) -> float:
         with self._lock:
-            turn = max(self._next, time.time())
-            self._next = turn + step_s
-            return turn
+            now = time.time()
+            if now < self._next <= now + max(_FARTHEST_S, step_s):
+                return self._next - now
+            self._next = (self._next if now - _LATE_S <= self._next <= now else now) + step_s
+            return 0.0
 
 
 class SharedPace:
-    """The turns of all processes on one store. ``returning`` runs a writing statement and gives the row it returns."""
+    """The turns of all processes on one store. ``update`` runs a writing statement and gives the number of rows it changed,
+    ``row`` reads one."""
 
-    def __init__(self, returning: Callable[[str, Sequence[Any]], tuple[Any, ...]], name: str) -> None:
-        self._returning = returning
+    def __init__(
+        self,
+        update: Callable[[str, Sequence[Any]], int],
+        row: Callable[[str, Sequence[Any]], tuple[Any, ...] | None],
+        name: str,
+    ) -> None:
+        self._update = update
+        self._row = row
         self._name = name
 
     def take_turn(self, step_s: float) -> float:
         now = time.time()
-        latest = now + _MOST_AHEAD * step_s
-        (turn,) = self._returning(_TAKE, (self._name, now, step_s, latest, now, step_s, step_s))
-        return float(turn)
+        farthest = now + max(_FARTHEST_S, step_s)
+        values = (self._name, now, step_s, now - _LATE_S, now, now, step_s, now, farthest)
+        if self._update(_TAKE, values):
+            return 0.0
+        found = self._row(_NEXT, (self._name,))
+        return max(0.001, found[0] - now) if found else 0.001

@@ -19,7 +19,7 @@ from pytest_novelty.gates import (
     gates_stability,
     parse_gate,
 )
-from pytest_novelty.judges.base import Judge
+from pytest_novelty.judges.base import Judge, share_rates
 from pytest_novelty.judges.registry import resolve_judges
 from pytest_novelty.looks import SampleRange, level_of
 from pytest_novelty.model import REFERENCE, Instance, Suite, Variant
@@ -155,6 +155,8 @@ class Plan:
         else:
             instances = sample_instances(suite, self.settings.sample, self.settings.seed)
         gates = gates_for(suite, [parse_gate(text) for text in self.settings.gates])
+        if self.settings.probe:  # too few instances for the suite's gates; it is the comparison that decides
+            gates = ()
         planned = _with_stability_gate(SuitePlan(suite, chosen, instances, gates, looks))
         for judge in self.judges:
             if judge.judges(suite.protocol) and judge.traits.uses_prompt:
@@ -170,6 +172,8 @@ class Plan:
         """
         wanted = self.option_variants if named is None else tuple(named)
         names = set(suite.variants) if "all" in wanted else {REFERENCE, *wanted}
+        if self.settings.probe:
+            names = {REFERENCE}
         for name in sorted(names - set(suite.variants)):
             if named is not None:
                 raise UnknownNameError(f"variant of the suite {suite.name}", name, suite.variants)
@@ -277,7 +281,7 @@ def make_plan(
             "--novelty-offline answers from the store only, and --novelty-refresh takes nothing from it",
             hint="Leave one of them out",
         )
-    judges = resolve_judges(settings.judges, registered_judges, settings.base, also=also)
+    judges = share_rates(resolve_judges(settings.judges, registered_judges, settings.base, also=also))
     for judge in judges:
         if settings.budget_usd is not None and not settings.offline and judge.price_basis.startswith("unknown"):
             raise SettingsError(

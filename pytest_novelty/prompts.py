@@ -13,12 +13,12 @@ from typing import Protocol as Interface
 
 from pytest_novelty.data import data_folder
 from pytest_novelty.digests import digest
-from pytest_novelty.errors import PromptError, UnknownNameError
+from pytest_novelty.errors import Problems, PromptError, UnknownNameError
 from pytest_novelty.model import Json, ShownIdea, Work
 from pytest_novelty.protocols import PROTOCOLS
 from pytest_novelty.protocols.base import Powers, Protocol
 from pytest_novelty.strict_yaml import Document, read_yaml
-from pytest_novelty.validation import compile_check, explain, invalid_schema, load_schema
+from pytest_novelty.validation import compile_check, explain, explain_all, invalid_schema, load_schema
 
 if TYPE_CHECKING:
     import jinja2
@@ -146,39 +146,46 @@ def load_prompt(path: Path) -> Prompt:
     document = read_yaml(path, PromptError)
     value: Any = document.value
     schema = load_schema("prompt")
+    problems = Problems()
     if not compile_check(schema)(value):
-        sentence, place = explain(value, schema) or ("does not fit the schema", ())
-        raise PromptError(sentence, path=path, line=document.line_of(place))
+        for sentence, place in explain_all(value, schema):
+            no_format = isinstance(value, dict) and "format" not in value and not place
+            hint = "A prompt begins with format: novelty-prompt/1" if no_format else None
+            problems.add(PromptError(sentence, path=path, line=document.line_of(place), hint=hint))
+    problems.raise_any()
     protocol = PROTOCOLS.get(value["protocol"])
     if protocol is None:
         error = UnknownNameError("protocol", value["protocol"], PROTOCOLS)
-        raise PromptError(error.message, path=path, line=document.line_of(("protocol",)), hint=error.hint)
-    output = value["output"]
-    carriers = [key for key in (protocol.key, protocol.score_key) if isinstance(output["properties"].get(key), dict)]
-    if not set(carriers) & set(output["required"]):
-        wanted = " or ".join(repr(key) for key in (protocol.key, protocol.score_key) if key)
-        raise PromptError(
-            f"output must describe and require {wanted}, the key of a {protocol.name} verdict",
-            path=path,
-            line=document.line_of(("output",)),
-        )
-    if problem := invalid_schema(output):
-        raise PromptError(f"output is no JSON Schema: {problem}", path=path, line=document.line_of(("output",)))
-    templates = tuple(
-        (message["role"], _compile(message["content"], document, ("messages", index, "content")))
-        for index, message in enumerate(value["messages"])
-    )
+        problems.add(PromptError(error.message, path=path, line=document.line_of(("protocol",)), hint=error.hint))
+    elif problem := _output_problem(value["output"], protocol):
+        problems.add(PromptError(problem, path=path, line=document.line_of(("output",))))
+    templates = []
+    for index, message in enumerate(value["messages"]):
+        with problems.noted():
+            template = _compile(message["content"], document, ("messages", index, "content"))
+            templates.append((message["role"], template))
+    problems.raise_any()
+    assert protocol is not None
     return Prompt(
         name=value["name"],
         version=value["version"],
         protocol=protocol,
-        output=output,
+        output=value["output"],
         digest=hashlib.blake2b(path.read_bytes(), digest_size=8).hexdigest(),
         path=path,
         lineage=value.get("lineage", ""),
         sources=tuple((message["role"], message["content"].strip("\n")) for message in value["messages"]),
-        _templates=templates,
+        _templates=tuple(templates),
     )
+
+
+def _output_problem(output: Mapping[str, Any], protocol: Protocol) -> str | None:
+    keys = [key for key in (protocol.key, protocol.score_key) if key]
+    if not {key for key in keys if isinstance(output["properties"].get(key), dict)} & set(output["required"]):
+        wanted = " or ".join(map(repr, keys))
+        return f"output must describe and require {wanted}, the key of a {protocol.name} verdict"
+    problem = invalid_schema(output)
+    return None if problem is None else f"output is no JSON Schema: {problem}"
 
 
 def _compile(source: str, document: Document, place: tuple[str | int, ...]) -> jinja2.Template:

@@ -28,10 +28,13 @@ class Recorder:
     def answered(self, call: Call, answer: Any, latency_s: float) -> Record:
         """The judge returned ``answer`` after ``latency_s`` seconds. Never raises."""
         try:
-            reading = read_answer(answer, call.case.protocol, call.case.judge.traits, call.schema)
+            judge = call.case.judge
+            reading = read_answer(
+                answer, call.case.protocol, judge.traits, call.schema, tells_its_call=judge.tells_its_calls
+            )
             masked = self.mask(reading.raw)
             if masked != reading.raw:  # read what is kept, so that no part of the record has the secret
-                reading = read_raw(masked, call.case.protocol, call.case.judge.traits, call.schema)
+                reading = self._read_kept(call, masked)
         except Exception as error:  # an answer may be any object, with any __eq__ or __repr__
             return self.failed(call, error, latency_s)
         return self._record(call, reading, latency_s)
@@ -54,11 +57,15 @@ class Recorder:
         """A stored answer, read again under the present rules and declarations."""
         if not stored.raw or (stored.status != OK and stored.raw.startswith("[")):
             return stored  # its text was left out of a cassette, or it could not even be kept as it was
-        reading = read_raw(stored.raw, call.case.protocol, call.case.judge.traits, call.schema)
+        reading = self._read_kept(call, stored.raw)
         fresh = self._record(call, reading, stored.latency_s)
         return fresh._replace(
             created=stored.created, retries=stored.retries, cost_usd=stored.cost_usd, model=stored.model
         )
+
+    def _read_kept(self, call: Call, raw: str) -> Reading:
+        judge = call.case.judge
+        return read_raw(raw, call.case.protocol, judge.traits, call.schema, tells_its_call=judge.tells_its_calls)
 
     def _record(self, call: Call, reading: Reading, latency_s: float) -> Record:
         case, verdict, extras, mask = call.case, reading.verdict, reading.extras, self.mask
@@ -96,7 +103,7 @@ class Recorder:
             cost,
             latency_s if extras.latency_s is None else extras.latency_s,
             extras.retries,
-            call.parts,
+            mask(call.parts),
             self._now(),
             extras.tokens_cached,
             extras.tokens_reasoning,

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import platform
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,6 +14,7 @@ from pytest_novelty.claiming import Claim, find_claims
 from pytest_novelty.comparing import compare_judges
 from pytest_novelty.deciding import GateResult
 from pytest_novelty.derivation import derive_results, not_taken, same_calls
+from pytest_novelty.drifting import Drift
 from pytest_novelty.enforcing import decide_gates, price_of
 from pytest_novelty.errors import SettingsError, UnknownNameError
 from pytest_novelty.findings import (
@@ -21,6 +23,7 @@ from pytest_novelty.findings import (
     find_looked_up,
     find_no_reference,
     find_of_calls,
+    find_old,
     find_shared_ideas,
     find_unanswered,
 )
@@ -34,6 +37,9 @@ from pytest_novelty.metrics.view import Estimate, View, label_by_cross_validatio
 from pytest_novelty.model import REFERENCE
 from pytest_novelty.outcomes import CaseResult
 from pytest_novelty.plan import Plan, SuitePlan
+
+if TYPE_CHECKING:
+    from pytest_novelty.between_runs.comparing import RunComparison
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +78,10 @@ class Report:
     notes: list[str] = field(default_factory=list)
     variants: list[VariantResult] = field(default_factory=list)
     claims: list[Claim] = field(default_factory=list)
+    against: RunComparison | None = None
+    """What changed since an earlier report, if the run was given one."""
+    drifts: list[Drift] = field(default_factory=list)
+    """Comparisons with recorded verdicts."""
 
     def metric(
         self,
@@ -163,6 +173,7 @@ def make_report(
         *find_degenerate(views),
         *find_looked_up(views),
         *find_of_calls(judged),
+        *find_old(judged, plan.settings.max_age_days, dt.datetime.now(dt.UTC)),
         *find_few_clusters(views),
         *find_shared_ideas(views),
         *find_no_reference(plan, views),

@@ -8,9 +8,11 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Final
 
 from pytest_novelty.budget import Ledger
-from pytest_novelty.calls import Call, CallPlanner, Case, changed_parts
+from pytest_novelty.calls import Call, CallPlanner, Case
 from pytest_novelty.engine import Engine
 from pytest_novelty.errors import MissingVerdictError, NoveltyError, RunError
+from pytest_novelty.generations import past_store
+from pytest_novelty.misses import explain_missing
 from pytest_novelty.model import OK, Record
 from pytest_novelty.outcomes import CaseResult, case_result
 from pytest_novelty.plan import Plan
@@ -19,7 +21,6 @@ from pytest_novelty.tickets import Ticket
 
 Label = tuple[str, str, str, str]
 
-IS_UNRECORDED: Final = "are not recorded"
 _BATCH: Final = 256
 """Calls that are queued together: one look into the store for all of them."""
 
@@ -31,6 +32,7 @@ class Runner:
     ----------
     workers: processes that share the run's concurrency.
     loop, stuck_hint: handed to the engine.
+    generation: of a probe: ask past the store, and keep the answers under this name.
     """
 
     def __init__(
@@ -42,10 +44,12 @@ class Runner:
         workers: int = 1,
         loop: asyncio.AbstractEventLoop | None = None,
         stuck_hint: str = "",
+        generation: str = "",
     ) -> None:
         settings = plan.settings
         self._plan = plan
         self._store = store
+        self._generation = generation
         self._planner = CallPlanner(plan.prompts, settings.seed)
         self._engine = Engine(
             plan.judges,
@@ -152,46 +156,12 @@ class Runner:
                 planned.append((case, self._planner.plan(case)))
             except NoveltyError as error:  # it belongs to that case, not to the one that is waited for
                 self._tickets[case.label] = error
-        for (case, _), ticket in zip(planned, self._engine.submit([calls for _, calls in planned]), strict=True):
+        batches = [calls for _, calls in planned]
+        if self._generation:
+            batches = past_store(batches, self._store, self._generation)
+        for (case, _), ticket in zip(planned, self._engine.submit(batches), strict=True):
             self._tickets[case.label] = ticket
 
     def _missing(self, calls: Sequence[Call]) -> MissingVerdictError:
-        call = calls[0]
-        stored = self._store.at_slot(call.case.judge.name, call.case.suite.name, call.case.instance.id)
-        same = [
-            record
-            for record in stored
-            if (record.variant, record.order, record.sample) == (call.case.variant.name, call.order, call.sample)
-        ]
-        if same:
-            changed = min((changed_parts(call.parts, record.parts) for record in same), key=len)
-            cause = (
-                f"since it was recorded, the {' and the '.join(changed)} changed"
-                if changed
-                else "requests are rendered in another way by this version"
-            )
-        elif stored:
-            cause = "other votes of this instance are recorded, this one is not"
-        else:
-            cause = "nothing is recorded for this judge on this instance"
-        cost = _cost_of_recording(calls, [record.cost_usd for record in stored if record.cost_usd is not None])
-        return MissingVerdictError(
-            f"offline, and {len(calls)} of {call.case.planned_calls} verdict{'' if call.case.planned_calls == 1 else 's'} of "
-            f"{call.case.judge.name} {IS_UNRECORDED}: {cause}",
-            instance=call.case.instance.id,
-            hint=f"Recording takes {len(calls)} call{'' if len(calls) == 1 else 's'} {cost}: "
-            "run without --novelty-offline (and its cassette), then export again",
-        )
-
-
-def _cost_of_recording(calls: Sequence[Call], known: Sequence[float]) -> str:
-    """By the judge's own price, by what recorded calls on the same instance cost, else by the most that such a call can cost."""
-    judge = calls[0].case.judge
-    price = judge.traits.cost_usd_per_call
-    each = price if price is not None else sum(known) / len(known) if known else None
-    if each is not None:
-        return f"at about ${each * len(calls):.4f}"
-    expected = judge.expect(calls[0].request)
-    if expected is None or expected.bound_usd is None:
-        return "at an unknown cost"
-    return f"at no more than ${expected.bound_usd * len(calls):.4f}"
+        stored = self._store.at_slot(calls[0].case.judge.name, calls[0].case.suite.name, calls[0].case.instance.id)
+        return explain_missing(calls, stored)

@@ -15,7 +15,7 @@ from pytest_novelty.looks import SampleRange
 
 DEFAULT_STORE: Final = ".novelty/verdicts.sqlite"
 
-REPORT_SUFFIXES: Final = (".json",)
+REPORT_SUFFIXES: Final = (".json", ".md")
 """The report formats that this version writes."""
 
 
@@ -24,7 +24,8 @@ class Settings:
     """Everything a run was asked for. ``base``: the folder that relative paths start from.
 
     ``votes`` and ``orders`` None: as each suite says. ``threshold``: a number, ``"cv"``, or None: as the judge says.
-    ``reference``: the judge that the others are compared with; None: each with each.
+    ``reference``: the judge that the others are compared with; None: each with each. ``probe``: so many instances are asked
+    past the store. ``max_age_days``: older verdicts from the store are a finding.
     """
 
     judges: tuple[str, ...]
@@ -50,6 +51,10 @@ class Settings:
     missing: str = "fail"
     refresh: bool = False
     seed: int = 0
+    baseline: Path | None = None
+    """The report of an earlier run, which this one is compared with."""
+    probe: int | None = None
+    max_age_days: float | None = None
 
     @property
     def by_point(self) -> bool:
@@ -83,6 +88,17 @@ def read_dollars(name: str, value: object) -> float:
     if not (math.isfinite(amount) and amount >= 0):
         raise SettingsError(f"{name} is {str(value)!r}", hint="Give an amount in US dollars, such as 1.50")
     return amount
+
+
+def read_days(name: str, value: object) -> float:
+    text = str(value).strip()
+    try:
+        days = float(text)
+    except ValueError:
+        days = math.nan
+    if not (math.isfinite(days) and days >= 0):
+        raise SettingsError(f"{name} is {text!r}", hint="Give a number of days, such as 30")
+    return days
 
 
 def read_threshold(name: str, value: str) -> float | str:

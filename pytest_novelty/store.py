@@ -12,6 +12,7 @@ import sqlite3
 import threading
 import time
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict
 from operator import attrgetter
 from pathlib import Path
@@ -20,7 +21,7 @@ from typing import Any, Final, Protocol
 from pytest_novelty.digests import canonical_json
 from pytest_novelty.errors import StoreError
 from pytest_novelty.judges.base import Pace
-from pytest_novelty.model import ERROR, OK, TIMEOUT, Document, Record
+from pytest_novelty.model import ERROR, LATER, OK, TIMEOUT, Document, Record
 from pytest_novelty.pace import MemoryPace, SharedPace
 
 _FORMAT: Final = 2
@@ -43,6 +44,7 @@ _ADDED: Final = {1: ("tokens_cached", "tokens_reasoning", "settings")}
 _PACE: Final = "CREATE TABLE IF NOT EXISTS pace (judge TEXT PRIMARY KEY, next REAL)"
 _SLOT_INDEX: Final = "CREATE INDEX IF NOT EXISTS slots ON records (suite, instance, judge)"
 _LEDGER: Final = "CREATE TABLE IF NOT EXISTS ledger (run TEXT PRIMARY KEY, budget REAL, spent REAL, reserved REAL)"
+_LINE: Final = "CREATE TABLE IF NOT EXISTS line (run TEXT, who TEXT, PRIMARY KEY (run, who))"
 _MEASURED: Final = (
     "CREATE TABLE IF NOT EXISTS measured (run TEXT, judge TEXT, begun INTEGER, ended INTEGER, told INTEGER, usd REAL, "
     "PRIMARY KEY (run, judge))"
@@ -109,7 +111,8 @@ class MemoryStore:
         return sum(costs) / len(costs) if costs else None, seconds, len(costs)
 
     def count(self, suite: str, judge: str, version: str) -> int:
-        slots = [(r.suite, r.judge, r.judge_version) for r in self._records.values() if r.status not in NOT_REUSED]
+        kept = [r for r in self._records.values() if r.status not in NOT_REUSED and LATER not in r.key]
+        slots = [(r.suite, r.judge, r.judge_version) for r in kept]
         return slots.count((suite, judge, version))
 
     def count_older(self, suite: str, judge: str, version: str) -> int:
@@ -188,7 +191,7 @@ class SqliteStore:
             connection.execute("PRAGMA synchronous=NORMAL")
             connection.execute("PRAGMA wal_autocheckpoint=4000")
             connection.execute("BEGIN IMMEDIATE")
-            for statement in (_CREATE, _LEDGER, _MEASURED, _PACE):
+            for statement in (_CREATE, _LEDGER, _LINE, _MEASURED, _PACE):
                 connection.execute(statement)
             _add_columns(connection)
             connection.execute(f"PRAGMA application_id={_APPLICATION_ID}")
@@ -200,15 +203,11 @@ class SqliteStore:
         return connection
 
     def get(self, keys: Sequence[str]) -> dict[str, Record]:
-        found: dict[str, Record] = {}
         with self._read_lock:
-            for start in range(0, len(keys), _IN_LIMIT):
-                part = keys[start : start + _IN_LIMIT]
-                query = f"SELECT {_QUOTED} FROM records WHERE key IN ({','.join('?' * len(part))})"
-                for row in self._read(query, part):
-                    record = _from_row(row)
-                    found[record.key] = record
-        return found
+            try:
+                return select(self._reader, keys)
+            except sqlite3.DatabaseError as error:
+                raise StoreError(f"cannot be read: {error}", path=self.path, hint=_KEEP) from None
 
     def _read(self, query: str, values: Sequence[Any]) -> list[tuple[Any, ...]]:
         try:
@@ -217,9 +216,14 @@ class SqliteStore:
             raise StoreError(f"cannot be read: {error}", path=self.path, hint=_KEEP) from None
 
     def put(self, records: Sequence[Record]) -> None:
-        rows = [_to_row(record) for record in records]
         with self._lock, self.transaction() as connection:
-            connection.executemany(_INSERT, rows)
+            insert(connection, records)
+
+    @contextmanager
+    def writing(self) -> Iterator[sqlite3.Connection]:
+        """One transaction for several statements: all of it is kept, or nothing if the body raises."""
+        with self._lock, self.transaction() as connection:
+            yield connection
 
     def transaction(self) -> _Transaction:
         """BEGIN IMMEDIATE ... COMMIT, or ROLLBACK if the body raises. The caller holds the lock."""
@@ -230,19 +234,16 @@ class SqliteStore:
         with self._lock, self.transaction() as connection:
             return connection.execute(statement, values).rowcount
 
-    def returning(self, statement: str, values: Sequence[Any]) -> tuple[Any, ...]:
-        """Run one writing statement in its own transaction; the row that it returns."""
-        with self._lock, self.transaction() as connection:
-            row: tuple[Any, ...] = connection.execute(statement, values).fetchone()
-            return row
-
     def pace(self, name: str) -> Pace:
-        return SharedPace(self.returning, name)
+        return SharedPace(self.update, self.row, name)
 
     def row(self, query: str, values: Sequence[Any] = ()) -> tuple[Any, ...] | None:
-        with self._read_lock:
-            rows = self._read(query, values)
+        rows = self.rows(query, values)
         return rows[0] if rows else None
+
+    def rows(self, query: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
+        with self._read_lock:
+            return self._read(query, values)
 
     def at_slot(self, judge: str, suite: str, instance: str) -> list[Record]:
         if not self._slots_indexed:  # only explaining a miss needs it, so runs do not pay for keeping it
@@ -267,9 +268,10 @@ class SqliteStore:
 
     def count(self, suite: str, judge: str, version: str) -> int:
         query = (
-            "SELECT count(*) FROM records WHERE suite = ? AND judge = ? AND judge_version = ? AND status NOT IN (?, ?)"
+            "SELECT count(*) FROM records WHERE suite = ? AND judge = ? AND judge_version = ? AND status NOT IN (?, ?) "
+            "AND instr(key, ?) = 0"
         )
-        row = self.row(query, (suite, judge, version, *NOT_REUSED))
+        row = self.row(query, (suite, judge, version, *NOT_REUSED, LATER))
         return int(row[0]) if row else 0
 
     def count_older(self, suite: str, judge: str, version: str) -> int:
@@ -299,6 +301,29 @@ class SqliteStore:
 
 _ELSEWHERE: Final = "Name another file with --novelty-store"
 _KEEP: Final = "It is left as it is: move it away to begin a new one, or restore a copy"
+
+
+def select(connection: sqlite3.Connection, keys: Sequence[str]) -> dict[str, Record]:
+    """The records that exist, by key."""
+    found: dict[str, Record] = {}
+    for start in range(0, len(keys), _IN_LIMIT):
+        part = keys[start : start + _IN_LIMIT]
+        query = f"SELECT {_QUOTED} FROM records WHERE key IN ({','.join('?' * len(part))})"
+        for row in connection.execute(query, part):
+            record = _from_row(row)
+            found[record.key] = record
+    return found
+
+
+def as_held(record: Record) -> Record:
+    """A record from elsewhere as a store gives it back."""
+    texts = [value for value in record if isinstance(value, str)]
+    return record if "".join(texts).isascii() else _from_row(tuple(map(_plain, record)))
+
+
+def insert(connection: sqlite3.Connection, records: Iterable[Record]) -> None:
+    """Add records; one that exists under its key is replaced."""
+    connection.executemany(_INSERT, map(_to_row, records))
 
 
 def _add_columns(connection: sqlite3.Connection) -> None:
@@ -347,14 +372,15 @@ def _plain(value: Any) -> Any:
 
 
 def _from_row(row: tuple[Any, ...]) -> Record:
-    record = Record._make(row)
-    documents = record.retrieved
-    if documents is not None:
-        documents = tuple(Document(**item) for item in json.loads(row[_RETRIEVED]))
-    return record._replace(abstained=bool(record.abstained), retrieved=documents, settings=record.settings or "")
+    values = list(row)
+    if values[_RETRIEVED] is not None:
+        values[_RETRIEVED] = tuple(Document(**item) for item in json.loads(values[_RETRIEVED]))
+    values[_ABSTAINED] = bool(values[_ABSTAINED])
+    values[_SETTINGS] = values[_SETTINGS] or ""
+    return Record._make(values)
 
 
-_RETRIEVED: Final = _COLUMNS.index("retrieved")
+_ABSTAINED, _RETRIEVED, _SETTINGS = map(_COLUMNS.index, ("abstained", "retrieved", "settings"))
 
 
 def record_to_dict(record: Record) -> dict[str, Any]:

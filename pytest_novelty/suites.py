@@ -9,12 +9,12 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from pytest_novelty.contrast import check_contrast, parse_contrast
 from pytest_novelty.data import data_folder
 from pytest_novelty.digests import digest_of
-from pytest_novelty.errors import NoveltyError, SuiteError, UnknownNameError
+from pytest_novelty.errors import NoveltyError, Problems, SuiteError, UnknownNameError
 from pytest_novelty.ideas import TEXT_SUFFIXES, RawIdea, read_ideas_file, read_texts
 from pytest_novelty.instances import load_instances
 from pytest_novelty.jsonl import file_digest, read_jsonl
@@ -29,8 +29,11 @@ from pytest_novelty.model import (
 )
 from pytest_novelty.protocols import get_protocol
 from pytest_novelty.strict_yaml import Document, read_yaml
-from pytest_novelty.validation import compile_check, explain, load_schema
+from pytest_novelty.validation import compile_check, explain_all, load_schema
 from pytest_novelty.variants import check_content, read_variants
+
+_MOST_EXTENSIONS: Final = 20
+"""Files that extend one another: each is read inside the one before."""
 
 
 def embedded_suites() -> dict[str, Path]:
@@ -106,6 +109,7 @@ def _load_described(path: Path, extended_by: tuple[Path, ...] = ()) -> Suite:
         protocol = get_protocol(head["protocol"])
     except UnknownNameError as error:
         raise SuiteError(error.message, path=path, line=document.line_of(("protocol",)), hint=error.hint) from None
+    problems = Problems()
     content = hashlib.blake2b(path.read_bytes(), digest_size=16)
     source = head["instances"]
     if isinstance(source, str):
@@ -115,11 +119,12 @@ def _load_described(path: Path, extended_by: tuple[Path, ...] = ()) -> Suite:
                 f"the instances file {source!r} does not exist", path=path, line=document.line_of(("instances",))
             )
         content.update(file_digest(rows_path))
-        rows: Iterable[tuple[int | None, Json]] = read_jsonl(rows_path, SuiteError)
+        rows: Iterable[tuple[int | None, Json]] = read_jsonl(rows_path, SuiteError, problems)
     else:
         rows_path = path
         rows = ((document.line_of(("instances", index)), row) for index, row in enumerate(source))
-    instances = load_instances(rows, rows_path, protocol.name, labelled=head["label_kind"] != "none")
+    labelled = head["label_kind"] != "none"
+    instances = load_instances(rows, rows_path, protocol.name, labelled=labelled, problems=problems)
     instances, blocked = _without_blocked(instances, document)
     suite = Suite(
         name=head["name"],
@@ -180,6 +185,13 @@ def _extend(document: Document, extended_by: tuple[Path, ...]) -> Suite:
 def _load_extended(document: Document, extended_by: tuple[Path, ...]) -> Suite:
     name: str = document.value["extends"]
     line = document.line_of(("extends",))
+    if len(extended_by) > _MOST_EXTENSIONS:
+        raise SuiteError(
+            f"{_MOST_EXTENSIONS} files extend one another already: {_chain(extended_by)}",
+            path=document.path,
+            line=line,
+            hint=f"Let {_short(extended_by[0])} extend the suite at the end of the chain, and take over what is between",
+        )
     known = embedded_suites()
     path = known.get(name) or document.path.parent / name
     target = path / "suite.yaml" if (path / "suite.yaml").is_file() else path
@@ -195,21 +207,35 @@ def _load_extended(document: Document, extended_by: tuple[Path, ...]) -> Suite:
     return load_suite(path)
 
 
+def _chain(files: tuple[Path, ...]) -> str:
+    """The first and the last files of a chain."""
+    return ", ".join([*map(_short, files[:3]), "...", *map(_short, files[-2:])])
+
+
+def _short(file: Path) -> str:
+    """The name of a suite's file; with its folder where all are called alike."""
+    return f"{file.parent.name}/{file.name}" if file.name == "suite.yaml" else file.name
+
+
 def _without_blocked(
     instances: tuple[Instance, ...], document: Document
 ) -> tuple[tuple[Instance, ...], dict[str, str]]:
     """The instances without those on the blocklist, and the reasons of these."""
     known = {instance.id for instance in instances}
     blocked: dict[str, str] = {}
+    problems = Problems()
     for index, entry in enumerate(document.value.get("blocklist", ())):
         line = document.line_of(("blocklist", index))
         if entry["id"] not in known:
             error = UnknownNameError("instance", entry["id"], known)
             hint = None if error.hint is None else error.hint.partition(" Known:")[0]
-            raise SuiteError(f"the blocklist names an {error.message}", path=document.path, line=line, hint=hint)
-        if entry["id"] in blocked:
-            raise SuiteError(f"the blocklist names {entry['id']!r} twice", path=document.path, line=line)
+            problems.add(
+                SuiteError(f"the blocklist names an {error.message}", path=document.path, line=line, hint=hint)
+            )
+        elif entry["id"] in blocked:
+            problems.add(SuiteError(f"the blocklist names {entry['id']!r} twice", path=document.path, line=line))
         blocked[entry["id"]] = entry["reason"]
+    problems.raise_any()
     if blocked and len(blocked) == len(instances):
         raise SuiteError(
             "every instance is on the blocklist", path=document.path, line=document.line_of(("blocklist",))
@@ -218,13 +244,16 @@ def _without_blocked(
 
 
 def _require(value: Json, schema: Mapping[str, Any], document: Document, path: Path) -> None:
-    """Raise the explanation of a value that does not fit its schema, with its line."""
+    """Raise the explanations of a value that does not fit its schema, with their lines."""
     if compile_check(schema)(value):
         return
-    found = explain(value, schema)
-    if found is not None:
-        sentence, place = found
-        raise SuiteError(sentence, path=path, line=document.line_of(place))
+    problems = Problems()
+    for sentence, place in explain_all(value, schema):
+        hint = None
+        if isinstance(value, dict) and "format" not in value and not place:
+            hint = "A suite begins with format: novelty-suite/1, a judge with novelty-judge/1, a prompt with novelty-prompt/1"
+        problems.add(SuiteError(sentence, path=path, line=document.line_of(place), hint=hint))
+    problems.raise_any()
 
 
 def _check(suite: Suite, document: Document) -> None:
@@ -254,26 +283,31 @@ def _read_contrast(suite: Suite, document: Document) -> Contrast | None:
 def _check_cluster(suite: Suite, document: Document) -> None:
     if suite.cluster is None:
         return
+    problems = Problems()
     for instance in suite.instances:
         if suite.cluster not in instance.strata:
-            raise SuiteError(
-                f"has no stratum {suite.cluster!r}, by which the suite is clustered",
-                path=suite.path,
-                line=document.line_of(("cluster",)),
-                instance=instance.id,
+            problems.add(
+                SuiteError(
+                    f"has no stratum {suite.cluster!r}, by which the suite is clustered",
+                    path=suite.path,
+                    line=document.line_of(("cluster",)),
+                    instance=instance.id,
+                )
             )
+    problems.raise_any()
 
 
 def _check_gates(suite: Suite, document: Document) -> None:
     from pytest_novelty.gates import check_gate_names, parse_gate
 
+    problems = Problems()
     for index, text in enumerate(suite.gates):
         try:
             check_gate_names(parse_gate(text), suite)
         except NoveltyError as error:
-            raise SuiteError(
-                error.message, path=document.path, line=document.line_of(("gates", index)), hint=error.hint
-            ) from None
+            line = document.line_of(("gates", index))
+            problems.add(SuiteError(error.message, path=document.path, line=line, hint=error.hint))
+    problems.raise_any()
 
 
 # --- bare ideas ---------------------------------------------------------------------------------------------

@@ -164,11 +164,33 @@ def explain(value: Json, schema: Mapping[str, Json]) -> tuple[str, tuple[str | i
     found = jsonschema.exceptions.best_match(_validator(canonical_json(schema)).iter_errors(value))
     if found is None:
         return None
-    path = tuple(found.absolute_path)
-    if found.validator == "additionalProperties" and isinstance(found.instance, dict):
-        unknown = next(name for name in found.instance if name not in found.schema.get("properties", {}))
-        return (f"{name_of(path)}: {_sentence(found)}" if path else _sentence(found)), (*path, unknown)
-    return f"{name_of(path)}: {_sentence(found)}" if path else _sentence(found), path
+    unknown = _unknown_keys(found)
+    return _placed(_sentence(found, unknown), tuple(found.absolute_path), unknown[:1])
+
+
+def explain_all(value: Json, schema: Mapping[str, Json]) -> list[tuple[str, tuple[str | int, ...]]]:
+    """Every reason why ``value`` does not fit, as :func:`explain` gives one; of alternatives the best match. Empty if it fits."""
+    import jsonschema
+
+    told: list[tuple[str, tuple[str | int, ...]]] = []
+    for error in _validator(canonical_json(schema)).iter_errors(value):
+        found = jsonschema.exceptions.best_match([error])
+        path = tuple(found.absolute_path)
+        for unknown in [[name] for name in _unknown_keys(found)] or [[]]:
+            reason = _placed(_sentence(found, unknown), path, unknown)
+            if reason not in told:  # two keys that are missing are two errors and one sentence
+                told.append(reason)
+    return told
+
+
+def _placed(sentence: str, path: tuple[str | int, ...], inside: list[str]) -> tuple[str, tuple[str | int, ...]]:
+    return (f"{name_of(path)}: {sentence}" if path else sentence), (*path, *inside)
+
+
+def _unknown_keys(found: Any) -> list[str]:
+    if found.validator != "additionalProperties" or not isinstance(found.instance, dict):
+        return []
+    return [name for name in found.instance if name not in found.schema.get("properties", {})]
 
 
 def invalid_schema(schema: Mapping[str, Json]) -> str | None:
@@ -204,10 +226,9 @@ def name_of(path: tuple[str | int, ...]) -> str:
     return "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in path).lstrip(".")
 
 
-def _sentence(found: Any) -> str:
-    if found.validator == "additionalProperties" and isinstance(found.instance, dict):
+def _sentence(found: Any, unknown: list[str]) -> str:
+    if unknown:
         known = list(found.schema.get("properties", {}))
-        unknown = [name for name in found.instance if name not in known]
         close = nearest(unknown[0], known)
         listed = ", ".join(map(repr, unknown))
         return f"unknown key {listed}" + (f" (did you mean {close!r}?)" if close else f" (known: {', '.join(known)})")
@@ -215,7 +236,11 @@ def _sentence(found: Any) -> str:
         return "must not be empty"
     if found.validator == "required":
         missing = [name for name in found.validator_value if name not in found.instance]
-        return f"{', '.join(map(repr, missing))} is missing"
+        return f"{', '.join(map(repr, missing))} {'is' if len(missing) == 1 else 'are'} missing"
+    if found.validator in ("anyOf", "oneOf") and all(
+        isinstance(each.get("type"), str) for each in found.validator_value
+    ):
+        return f"{found.instance!r:.80} is not of type {' or '.join(each['type'] for each in found.validator_value)}"
     message: str = found.message
     return message if len(message) <= 220 else f"{message[:160]} ... {message[-50:]}"
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from pytest_novelty.digests import canonical_json
-from pytest_novelty.errors import SuiteError, UnknownNameError
+from pytest_novelty.errors import Problems, SuiteError, UnknownNameError
 from pytest_novelty.granularity import ABSTRACT, lacks
 from pytest_novelty.model import REFERENCE, Axes, Idea, Instance, Suite, Variant
 from pytest_novelty.prompts import embedded_prompts
@@ -33,8 +33,12 @@ def read_variants(
     head: Mapping[str, Any] = document.value
     base = inherited or {}
     start = base[REFERENCE].axes if base else Axes(prompt=f"{protocol}/reference")
-    reference = replace(start, **_read_axes(head.get("defaults", {}), document, ("defaults",)))
-    _check_granularity(reference, document, ("defaults",))
+    problems = Problems()
+    reference = start
+    with problems.noted():
+        reference = replace(start, **_read_axes(head.get("defaults", {}), document, ("defaults",)))
+        _check_granularity(reference, document, ("defaults",))
+    is_known = not problems.found
     variants = {REFERENCE: Variant(REFERENCE, reference)}
     for name, variant in base.items():
         if name != REFERENCE:
@@ -42,17 +46,19 @@ def read_variants(
             variants[name] = Variant(name, axes, changed_axes(axes, reference, protocol))
     for name, changes in head.get("variants", {}).items():
         place = ("variants", name)
-        if problem := _name_problem(name, base):
-            raise SuiteError(problem, path=document.path, line=document.line_of(place))
-        axes = replace(reference, **_read_axes(changes, document, place))
-        _check_granularity(axes, document, place)
-        changed = changed_axes(axes, reference, protocol)
-        if not changed:
-            orders = " (a pointwise suite has no orders)" if "orders" in changes and protocol == "pointwise" else ""
-            raise SuiteError(
-                f"the variant {name!r} changes nothing{orders}", path=document.path, line=document.line_of(place)
-            )
-        variants[name] = Variant(name, axes, changed)
+        with problems.noted():
+            if problem := _name_problem(name, base):
+                raise SuiteError(problem, path=document.path, line=document.line_of(place))
+            axes = replace(reference, **_read_axes(changes, document, place))
+            _check_granularity(axes, document, place)
+            changed = changed_axes(axes, reference, protocol)
+            if not changed and is_known:
+                orders = " (a pointwise suite has no orders)" if "orders" in changes and protocol == "pointwise" else ""
+                raise SuiteError(
+                    f"the variant {name!r} changes nothing{orders}", path=document.path, line=document.line_of(place)
+                )
+            variants[name] = Variant(name, axes, changed)
+    problems.raise_any()
     return variants
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import settings
 
 from pytest_novelty.calls import Call, CallPlanner, Case
 from pytest_novelty.judges.base import Judge, Traits, bind_judge
@@ -16,6 +17,9 @@ from pytest_novelty.metrics.view import View
 from pytest_novelty.model import ERROR, NOT_NOVEL, NOVEL, OK, TIE, Axes, Idea, Instance, Suite, Variant, Vote
 from pytest_novelty.outcomes import CaseResult, make_outcome
 from pytest_novelty.prompts import Prompt, resolve_prompt
+
+settings.register_profile("novelty", deadline=None)  # a slow machine is no fault
+settings.load_profile("novelty")
 
 
 def _instance(protocol: str = "pointwise", name: str = "i1", **changes: Any) -> Instance:

@@ -1,4 +1,4 @@
-"""The garbage collector during a run of many cases: it has little to find and much to walk through."""
+"""What costs a run time and need not: the garbage collector, which has little to find and much to walk through, and imports."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import atexit
 import gc
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 from typing import Final
 
 _THRESHOLD: Final = (50_000, 20, 20)
@@ -50,3 +51,14 @@ def not_collecting() -> Iterator[None]:
     finally:
         if was_on:
             gc.enable()
+
+
+@cache
+def load_report_modules() -> None:
+    """Import what the report needs (numpy, rich) while a server's answers are on their way, and not after the last of them.
+
+    In the main thread, since imports in two threads can meet half-made modules.
+    """
+
+    import pytest_novelty.reports.terminal
+    import pytest_novelty.results  # noqa: F401

@@ -2,16 +2,26 @@
 
 from __future__ import annotations
 
-from typing import Final, Literal
+from typing import TYPE_CHECKING, Final, Literal
 
 import pytest
 
+from pytest_novelty._pytest.ids import gate_id
 from pytest_novelty._pytest.session import NoveltySession
 from pytest_novelty.deciding import FAIL, INCONCLUSIVE, PASS, GateResult
+
+if TYPE_CHECKING:
+    from pytest_novelty.drifting import Drift
 
 _When = Literal["setup", "call", "teardown"]
 _Outcome = Literal["passed", "failed", "skipped"]
 _PHASES: Final[tuple[_When, ...]] = ("setup", "call", "teardown")
+
+
+def message_of(result: GateResult | Drift) -> str:
+    if isinstance(result, GateResult):
+        return result.message
+    return f"compared with {result.against}: {result.sentence}"
 
 
 def emit_gates(session: NoveltySession) -> None:
@@ -21,17 +31,21 @@ def emit_gates(session: NoveltySession) -> None:
         return
     hook = session.config.hook
     policy = session.plan.settings.inconclusive
-    for nodeid, result in zip(session.gate_ids(report), report.gates, strict=True):
+    decided: list[tuple[str, GateResult | Drift]] = list(zip(session.gate_ids(report), report.gates, strict=True))
+    decided += [
+        (gate_id(drift.suite, drift.judge, "golden" if drift.is_golden else "probe"), drift) for drift in report.drifts
+    ]
+    for nodeid, result in decided:
         path, _, name = nodeid.partition("::")
         location = (path, None, name)
         outcome = _outcome(result, policy)
         hook.pytest_runtest_logstart(nodeid=nodeid, location=location)
         for when in _PHASES:
-            hook.pytest_runtest_logreport(report=_phase(nodeid, location, when, outcome, result.message))
+            hook.pytest_runtest_logreport(report=_phase(nodeid, location, when, outcome, message_of(result)))
         hook.pytest_runtest_logfinish(nodeid=nodeid, location=location)
 
 
-def _outcome(result: GateResult, policy: str) -> _Outcome:
+def _outcome(result: GateResult | Drift, policy: str) -> _Outcome:
     if result.decision == PASS:
         return "passed"
     if result.decision == FAIL or (result.decision == INCONCLUSIVE and policy == "fail"):

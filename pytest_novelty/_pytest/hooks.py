@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Generator, Hashable, Sequence
 from pathlib import Path
@@ -9,15 +10,16 @@ from typing import Any, Final
 
 import pytest
 
-from pytest_novelty._pytest.attached import ATTRIBUTE, LETTER, STOPPED, attach
+from pytest_novelty._pytest.arguments import MODULE
+from pytest_novelty._pytest.attached import ATTRIBUTE, LETTER, MISSED, STOPPED, attach
 from pytest_novelty._pytest.cases import plain
 from pytest_novelty._pytest.gate_reports import emit_gates
 from pytest_novelty._pytest.ids import VIRTUAL, case_ids
 from pytest_novelty._pytest.marks import suites_of
-from pytest_novelty._pytest.session import MODULE, NoveltySession, group_cases
+from pytest_novelty._pytest.missing import what_is_unrecorded
+from pytest_novelty._pytest.session import NoveltySession, group_cases
 from pytest_novelty.engine import BUDGET_IS_REACHED
 from pytest_novelty.errors import NoveltyError
-from pytest_novelty.runner import IS_UNRECORDED
 
 _PROGRESS_EVERY_S: Final = 20.0
 
@@ -132,10 +134,11 @@ class ActiveHooks:
             return
         if report.skipped and isinstance(report.longrepr, tuple):
             self.session.unpaid += BUDGET_IS_REACHED in report.longrepr[2]
-            self.session.unrecorded += IS_UNRECORDED in report.longrepr[2]
         if (stopped := getattr(report, STOPPED, "")) and not self.session.stopped:
             self.session.stopped = stopped
             pytest.exit(f"pytest-novelty: {stopped}", returncode=pytest.ExitCode.USAGE_ERROR)
+        if missed := getattr(report, MISSED, ""):
+            self.session.missed.append((bool(report.skipped), *json.loads(missed)))
         text = getattr(report, ATTRIBUTE, None)
         if isinstance(text, str) and report.when == "call":
             setattr(report, LETTER, self.session.receive(text))
@@ -175,8 +178,12 @@ class ActiveHooks:
                 self._incomplete = True
                 self.session.conclude(unenforced)
                 self.session.write_reports()
+            else:
+                self.session.notes += what_is_unrecorded(self.session.missed)
             return
-        self.session.conclude(unenforced or ("deselected" if self._deselected else ""))
+        report = self.session.conclude(unenforced or ("deselected" if self._deselected else ""))
+        if not self.session.goldens.conclude(report, self.session.generation, write=not self._interrupted):
+            self._incomplete = True
         if not self.session.write_reports():
             self._incomplete = True  # a report that CI waits for is missing
         if self.session.nothing_was_read:

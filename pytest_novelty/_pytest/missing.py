@@ -2,26 +2,52 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, TypeAlias
+
+from pytest_novelty.reports.text import plural, show_usd
 
 if TYPE_CHECKING:
     from pytest_novelty._pytest.session import NoveltySession
 
+Missed: TypeAlias = tuple[bool, int, float | None, bool]
+"""Of a case that is not recorded: whether it was skipped, the calls it takes, their cost in USD, whether that is the most."""
+
 
 def what_is_missing(session: NoveltySession, reported: int, *, cut_short: bool) -> Iterator[str]:
     """``reported``: calls that the cases which ended have made."""
-    if session.unrecorded:
-        yield f"{session.unrecorded} cases were not judged: offline, and their verdicts are not recorded"
+    yield from what_is_unrecorded(session.missed)
     if session.unpaid:
         yield _budget_note(session)
     if session.made > reported:  # asked ahead of cases that then did not run
+        were = "was" if session.made == 1 else "were"
         yield (
-            f"{session.made:,} calls were made, ${session.cost_usd:.4f} in all as far as known: "
+            f"{plural(session.made, 'call')} {were} made, ${session.cost_usd:.4f} in all as far as known: "
             f"{session.made - reported:,} of them for cases that did not end; what was answered is stored"
         )
     if cut_short and not session.made and session.config.pluginmanager.has_plugin("dsession"):
         yield "workers were stopped: calls of cases that did not end are stored and not counted here"
+
+
+def what_is_unrecorded(missed: Sequence[Missed]) -> Iterator[str]:
+    """How many cases are not recorded, and what recording all of them takes."""
+    if not missed:
+        return
+    calls = sum(each[1] for each in missed)
+    known = [each[2] for each in missed if each[2] is not None]
+    cost = "at an unknown cost"
+    if known:
+        most = "no more than " if any(each[3] for each in missed) else ""
+        rest = ", and an unknown amount for the others" if len(known) < len(missed) else ""
+        cost = f"at {most}about {show_usd(sum(known))}{rest}"
+    yield (
+        f"{not_judged(len(missed))}: offline, and {'its' if len(missed) == 1 else 'their'} verdicts are not recorded; recording "
+        f"all of them takes {plural(calls, 'call')} {cost}"
+    )
+
+
+def not_judged(count: int) -> str:
+    return f"{plural(count, 'case')} {'was' if count == 1 else 'were'} not judged"
 
 
 def _budget_note(session: NoveltySession) -> str:
@@ -34,6 +60,6 @@ def _budget_note(session: NoveltySession) -> str:
     if any(judge.price_basis for judge in session.plan.judges):
         aside = ". A model's call sets aside what all of its max_tokens would cost; --novelty-dry-run says how much"
     return (
-        f"the budget of ${session.plan.settings.budget_usd:g} is reached: {session.unpaid} cases were not judged; a budget is "
+        f"the budget of ${session.plan.settings.budget_usd:g} is reached: {not_judged(session.unpaid)}; a budget is "
         f"of one run, and the same command goes on from here{aside}"
     )

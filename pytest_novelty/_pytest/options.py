@@ -90,7 +90,24 @@ OPTIONS: Final = (
         "The judge that the other judges are compared with, beside the variants with the reference. Default: each with each.",
         "JUDGE",
     ),
-    Option("--novelty-report", "Write the report to this file; the suffix chooses the format (.json).", "PATH", "list"),
+    Option(
+        "--novelty-probe",
+        "Ask so many instances of each suite past the store, always the same ones, and compare with what is recorded: has the "
+        "judge drifted?",
+        "N",
+    ),
+    Option("--novelty-max-age", "Say so where verdicts from the store are older than this.", "DAYS"),
+    Option(
+        "--novelty-report",
+        "Write the report to this file; the suffix chooses the format (.json or .md).",
+        "PATH",
+        "list",
+    ),
+    Option(
+        "--novelty-baseline",
+        "Compare with this report of an earlier run: what changed, and whether by more than chance.",
+        "REPORT.json",
+    ),
     Option(
         "--novelty-dry-run",
         "Show what would be asked, what is stored and what it would cost; ask nothing.",
@@ -163,6 +180,7 @@ def read_settings(config: pytest.Config, extra_gates: Sequence[str] = ()) -> Set
         Settings,
         read_choice,
         read_count,
+        read_days,
         read_dollars,
         read_report,
         read_sample,
@@ -187,21 +205,27 @@ def read_settings(config: pytest.Config, extra_gates: Sequence[str] = ()) -> Set
     def flag(name: str) -> bool:
         return bool(given.get(name)[0])
 
-    sample, sample_name, _ = given.get("--novelty-sample")
+    probe = count("--novelty-probe")
+    sample, sample_name, sample_from_ini = given.get("--novelty-sample")
+    if probe:
+        refuse_with_probe(config, given, sampled=sample is not None and not sample_from_ini)
+        sample = probe
+    age, age_name, _ = given.get("--novelty-max-age")
     budget, budget_name, _ = given.get("--novelty-budget")
     threshold, threshold_name, _ = given.get("--novelty-threshold")
     store, _, _ = given.get("--novelty-store")
     reports, reports_name, reports_from_ini = given.get("--novelty-report")
     report_base = config.rootpath if reports_from_ini else base
+    baseline, _, baseline_from_ini = given.get("--novelty-baseline")
     return Settings(
         judges=texts("--novelty-judge"),
         base=base,
         suites=_suites(config, given),
-        variants=texts("--novelty-variant"),
+        variants=() if probe else texts("--novelty-variant"),
         votes=count("--novelty-votes", highest=100),
         orders=choice("--novelty-orders", "both", "ab"),
         concurrency=count("--novelty-concurrency", highest=4096) or 16,
-        gates=tuple(dict.fromkeys((*extra_gates, *texts("--novelty-gate")))),
+        gates=() if probe else tuple(dict.fromkeys((*extra_gates, *texts("--novelty-gate")))),
         decide=choice("--novelty-decide", "interval", "point") or "interval",
         inconclusive=choice("--novelty-inconclusive", "warn", "fail") or "warn",
         failures=choice("--novelty-failures", "wrong", "drop", "tie") or "wrong",
@@ -217,7 +241,28 @@ def read_settings(config: pytest.Config, extra_gates: Sequence[str] = ()) -> Set
         missing=choice("--novelty-missing", "fail", "warn") or "fail",
         refresh=flag("--novelty-refresh"),
         seed=count("--novelty-seed", 0, 2**32 - 1) or 0,
+        baseline=None if baseline is None else (config.rootpath if baseline_from_ini else base) / baseline,
+        probe=probe,
+        max_age_days=None if age is None else read_days(age_name, age),
     )
+
+
+def refuse_with_probe(config: pytest.Config, given: _Given, *, sampled: bool) -> None:
+    """Raises SettingsError for an option that a probe cannot go with."""
+    from pytest_novelty.errors import SettingsError
+
+    reasons = {
+        "--novelty-sample": (sampled, "a probe is a sample of its own"),
+        "--novelty-offline": (given.get("--novelty-offline")[0], "a probe asks the judge"),
+        "--novelty-refresh": (given.get("--novelty-refresh")[0], "a probe keeps what is recorded, to compare with it"),
+        "--snapshot-update": (
+            config.getoption("update_snapshots", False),
+            "a probe compares; a run without it records",
+        ),
+    }
+    for flag, (is_given, reason) in reasons.items():
+        if is_given:
+            raise SettingsError(f"--novelty-probe does not go with {flag}: {reason}", hint="Leave one of them out")
 
 
 def _suites(config: pytest.Config, given: _Given) -> tuple[str, ...]:

@@ -14,11 +14,19 @@ def header_lines(session: NoveltySession) -> list[str]:
     """What is about to run."""
     from pytest_novelty.reports.announcement import announce
 
-    lines = announce(session.plan, *_stored_counts(session))
+    lines = announce(session.plan, *_stored_counts(session), _workers(session.config))
+    lines += session.goldens.announce(session.plan)
     dist = session.config.getoption("dist", "no")
     if dist not in ("no", "load") or (dist == "load" and not session.only_suites):
         lines.append("novelty: workers look ahead by one case only (they do so further with --dist load and no paths)")
     return lines
+
+
+def _workers(config: Any) -> int:
+    """Processes that will judge: xdist starts them only after the header."""
+    specs = getattr(config.option, "tx", None) if config.getoption("dist", "no") != "no" else None
+    counts = [spec.partition("*") for spec in specs or ()]  # 3*popen is three
+    return sum(int(count) if star and count.isdigit() else 1 for count, star, _ in counts) or 1
 
 
 def _stored_counts(session: NoveltySession) -> tuple[dict[str, int], dict[str, int]]:
@@ -28,7 +36,7 @@ def _stored_counts(session: NoveltySession) -> tuple[dict[str, int], dict[str, i
     from pytest_novelty.cassette import open_store
 
     plan = session.plan
-    if not plan.settings.store.exists() or plan.settings.refresh:
+    if not plan.settings.store.exists() or plan.settings.refresh or plan.settings.probe:
         return {}, {}
     store = open_store(plan.settings.store, offline=plan.settings.offline)
     try:
@@ -64,5 +72,11 @@ def write_summary(session: NoveltySession, reporter: Any) -> None:
     reporter.write_sep("=", "novelty")
     width = min(max(reporter._tw.fullwidth, 60), 140)
     reporter.write_line(render(report, width=width, colour=reporter.hasmarkup))
-    for line in session.written:
+    if report.against is not None:
+        from pytest_novelty.reports.between_runs import comparison_blocks
+        from pytest_novelty.reports.blocks import render_blocks
+
+        reporter.write_sep("-", f"changed since {clean(report.against.old, 60)}")
+        reporter.write_line(render_blocks(comparison_blocks(report.against), width=width, colour=reporter.hasmarkup))
+    for line in (*session.goldens.written, *session.written):
         reporter.write_line(f"novelty: {line}")

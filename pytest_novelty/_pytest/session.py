@@ -14,12 +14,15 @@ from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 import pytest
 
-from pytest_novelty._pytest.attached import ATTRIBUTE, WIRE
+from pytest_novelty._pytest.against import Against
+from pytest_novelty._pytest.arguments import read_arguments, real_argument, replace_arguments
+from pytest_novelty._pytest.attached import ATTRIBUTE, UNRECORDED, WIRE
 from pytest_novelty._pytest.cases import letter_of, plain
-from pytest_novelty._pytest.collecting import Collecting, not_collecting
-from pytest_novelty._pytest.ids import VIRTUAL, case_ids, gate_id, slug, virtual_part
+from pytest_novelty._pytest.collecting import Collecting, load_report_modules, not_collecting
+from pytest_novelty._pytest.goldens import Goldens
+from pytest_novelty._pytest.ids import case_ids, gate_id
 from pytest_novelty._pytest.looking import Looking, refuse_workers
-from pytest_novelty._pytest.missing import what_is_missing
+from pytest_novelty._pytest.missing import Missed, what_is_missing
 from pytest_novelty._pytest.options import read_settings
 from pytest_novelty._pytest.registration import conftests_read, merge_gates, merge_names
 from pytest_novelty._pytest.slices import cut
@@ -35,6 +38,7 @@ from pytest_novelty.errors import (
     SettingsError,
     StoreError,
 )
+from pytest_novelty.generations import name_generation
 from pytest_novelty.looks import SampleRange
 from pytest_novelty.model import OK, Outcome, Record
 from pytest_novelty.outcomes import CaseResult, from_wire, to_wire
@@ -45,8 +49,6 @@ from pytest_novelty.store import SqliteStore, VerdictStore
 if TYPE_CHECKING:
     from pytest_novelty.results import Report
 
-
-MODULE: Final = Path(__file__).parents[1] / "conformance" / "test_suites.py"
 
 _HEAD: Final = '{"is":"'
 
@@ -82,8 +84,8 @@ class NoveltySession:
         """Cases that were skipped because the budget was reached."""
         self.stopped = ""
         """Why no further call of a judge could succeed; a worker tells the controller, which ends the run."""
-        self.unrecorded = 0
-        """Cases that were skipped because, offline, their verdicts are not recorded."""
+        self.missed: list[Missed] = []
+        """Of every case whose verdicts are not recorded: whether it was skipped, and what recording them takes."""
         self.selected: list[Case] = []
         """The cases of the items that were selected."""
         self.plan: Plan
@@ -94,6 +96,8 @@ class NoveltySession:
         self._ahead: Sequence[Case] = ()
         self._sliced_ahead = False
         self._looking = Looking(self.results)
+        self._against = Against()
+        self.goldens = Goldens(config)
         self._known_references: set[str] = set()
 
     # --- start ----------------------------------------------------------------------------------------------
@@ -112,7 +116,7 @@ class NoveltySession:
             raise SettingsError("--dist each would judge every instance once per worker", hint="Use --dist load")
         extra = merge_gates(config.hook.pytest_novelty_gates())
         settings = read_settings(config, extra)
-        given, named = self._read_arguments()
+        given, named = read_arguments(config)
         self.only_suites = self.only_suites or not given
         judges = merge_names("judge", config.hook.pytest_novelty_judges())
         suites = merge_names("suite", config.hook.pytest_novelty_suites())
@@ -129,19 +133,18 @@ class NoveltySession:
         )
         if named:  # what a pasted gate names is checked here, where an error is one
             for arg in config.args:
-                self._real_argument(arg)
+                real_argument(arg, self.plan)
         self._of_options = list(self.plan.suites)
         refuse_workers(settings, config)
         if not self.is_worker and not settings.dry_run:
+            self._against.open(self.plan)
             open_store(settings.store, offline=settings.offline, check=True).close()
+            self.goldens.start(self.plan)
 
-    def _read_arguments(self) -> tuple[bool, bool]:
-        """(paths beside the virtual file were given, the virtual file was named)."""
-        config = self.config
-        if config.args_source is not pytest.Config.ArgsSource.ARGS:
-            return False, False
-        virtual = [arg for arg in config.args if virtual_part(arg) is not None]
-        return len(virtual) < len(config.args), bool(virtual)
+    @property
+    def generation(self) -> str:
+        """The name under which a probe keeps its answers; empty in any other run."""
+        return name_generation(self.run_id) if self.plan.settings.probe else ""
 
     @property
     def strict(self) -> bool:
@@ -151,26 +154,7 @@ class NoveltySession:
 
     def replace_arguments(self) -> None:
         """Put the shipped module in the place of the virtual file, or of everything if no path was given."""
-        config = self.config
-        if self.only_suites and config.args_source is not pytest.Config.ArgsSource.ARGS:
-            config.args = [str(MODULE)]
-            return
-        config.args = list(dict.fromkeys(self._real_argument(arg) for arg in config.args))
-
-    def _real_argument(self, arg: str) -> str:
-        virtual = virtual_part(arg)
-        if virtual is None:
-            return arg
-        path, separator, rest = virtual.partition("::")
-        if path.startswith(f"{VIRTUAL}/"):  # a gate: it rests on its whole suite
-            wanted = path.removeprefix(f"{VIRTUAL}/")
-            kept = {name: planned for name, planned in self.plan.suites.items() if slug(name) == wanted}
-            if not kept:
-                known = ", ".join(self.plan.suites)
-                raise pytest.UsageError(f"pytest-novelty: {arg}: no suite {wanted!r} in this run (it has {known})")
-            self.plan.suites = kept
-            return str(MODULE)
-        return f"{MODULE}{separator}{rest}"
+        replace_arguments(self.config, self.plan, only_suites=self.only_suites)
 
     def cases_for(self, suites: Iterable[tuple[str, Sequence[str] | None]] | None) -> list[Case]:
         """The cases of a test: of the suites that its marks name, else of all suites of the options."""
@@ -239,7 +223,9 @@ class NoveltySession:
             ledger: Ledger | None = None
             if settings.budget_usd is not None and isinstance(self._store, SqliteStore):
                 ledger = SharedLedger(self._store, self.run_id, settings.budget_usd)
-            self._runner = Runner(self.plan, self._store, ledger=ledger, workers=self.workers)
+            self._runner = Runner(
+                self.plan, self._store, ledger=ledger, workers=self.workers, generation=self.generation
+            )
             self._runner.expect(self._ahead)
         return self._runner
 
@@ -257,15 +243,19 @@ class NoveltySession:
         except NoveltyError as error:
             problem = error
         if problem is not None:  # outside the handler, or pytest would show both exceptions
-            self._give_up(problem)
+            self._give_up(problem, item)
+        if case.judge.waits and not self.is_worker:
+            load_report_modules()
         item.stash[WIRE] = self._to_text(result, case)
         if getattr(self.config.option, "xmlpath", None):
             item.user_properties.append(("novelty_result", result.outcome.result))
             item.user_properties.append(("novelty_label", plain(str(result.outcome.label))))
         return result.outcome, runner.last_failures
 
-    def _give_up(self, problem: NoveltyError) -> NoReturn:
+    def _give_up(self, problem: NoveltyError, item: pytest.Item) -> NoReturn:
         __tracebackhide__ = True
+        if isinstance(problem, MissingVerdictError):
+            item.stash[UNRECORDED] = canonical_json([problem.calls, problem.cost_usd, problem.is_bound])
         is_missing = isinstance(problem, MissingVerdictError) and self.plan.settings.missing == "warn"
         if is_missing or isinstance(problem, BudgetReached):
             pytest.skip(plain(str(problem)))
@@ -323,7 +313,12 @@ class NoveltySession:
         return sum(
             len(planned.gates) * len({judge.name for judge, _ in self.plan.pairs(planned)})
             for planned in self.plan.suites.values()
-        )
+        ) + self.goldens.count(self.plan)
+
+    @property
+    def unrecorded(self) -> int:
+        """Cases that were skipped because, offline, their verdicts are not recorded."""
+        return sum(missed[0] for missed in self.missed)
 
     @property
     def nothing_was_read(self) -> bool:
@@ -344,17 +339,18 @@ class NoveltySession:
             if self.unpaid:
                 unenforced = unenforced or "the budget is reached"
             self.report = make_report(self.plan, results, unenforced=unenforced, notes=self.notes)
+            self.written += self._against.add_to(self.report)
         return self.report
 
     def write_reports(self) -> bool:
         """Write the report files, and keep in ``written`` what is to be said of them. False if one could not be written."""
-        from pytest_novelty.reports.as_dict import write_json
+        from pytest_novelty.reports.files import write_report
 
-        complete = True
+        complete = not self.written
         for path in self.plan.settings.reports if self.report is not None else ():
             assert self.report is not None
             try:
-                write_json(self.report, path)
+                write_report(self.report, path)
                 self.written.append(f"report written: {path}")
             except NoveltyError as error:
                 self.written.append(f"ERROR: {error}")

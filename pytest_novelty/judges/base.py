@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import hashlib
 import inspect
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from contextlib import AbstractAsyncContextManager, AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
@@ -37,6 +37,9 @@ class Traits:
         the mean score from which an idea counts as novel (at most which, if the high end is ``"not novel"``).
     may_tie, may_abstain: whether ``winner: "tie"`` and ``novel: null`` / ``winner: null`` are valid answers.
     retrieves, honours_as_of: whether it looks things up, and whether it ignores what appeared after ``request.as_of``.
+    index_version: of a judge that retrieves, the state of what it searches (a date, a digest): golden verdicts keep it, no
+        store key does.
+    deterministic: the same request always gets the same answer, so that golden verdicts must be met exactly.
     """
 
     version: str = ""
@@ -52,6 +55,8 @@ class Traits:
     may_abstain: bool = False
     retrieves: bool = False
     honours_as_of: bool = False
+    index_version: str = ""
+    deterministic: bool = False
 
 
 class Expected(NamedTuple):
@@ -68,11 +73,25 @@ class Expected(NamedTuple):
     step_s: float = 0.0
 
 
+class Rates(NamedTuple):
+    """What may be sent in a minute; None: as much as you like."""
+
+    requests_per_minute: float | None = None
+    tokens_per_minute: float | None = None
+
+    def or_else(self, other: Rates) -> Rates:
+        """These, and the other's where there are none."""
+        return Rates(*(own if own is not None else lent for own, lent in zip(self, other, strict=True)))
+
+
 class Pace(Protocol):
     """The turns that all processes of a run take with one judge."""
 
     def take_turn(self, step_s: float) -> float:
-        """When the next call may be sent (seconds since the epoch); none after it for ``step_s`` seconds. May block shortly."""
+        """0 if a call may be sent now, and none after it for ``step_s`` seconds; else after how many seconds to ask again.
+
+        May block shortly.
+        """
 
 
 @dataclass(frozen=True)
@@ -80,8 +99,8 @@ class Judge:
     """A judge ready to run: its name in ids and tables, its checked traits, and the object to call.
 
     Beyond the contract for users' judges, a judge object of ours may have ``keep_pace(pace)`` with the ``account`` whose
-    turns these are, ``expect(request)``, ``asked`` (its settings), ``secrets`` (values to mask), ``prompts`` (per protocol, in
-    the reference's place) and ``price_basis``.
+    turns these are, its ``rates`` and ``take_rates(rates)``, ``expect(request)``, ``asked`` (its settings), ``secrets``
+    (values to mask), ``prompts`` (per protocol, in the reference's place) and ``price_basis``.
     """
 
     name: str
@@ -129,15 +148,48 @@ class Judge:
         if (keep := self._own("keep_pace")) is not None:
             keep(make(self._own("account")))
 
+    @property
+    def account(self) -> str:
+        """Whom its rates are agreed with; empty for a judge that has none to keep."""
+        return str(self._own("account") or "")
+
+    @property
+    def rates(self) -> Rates:
+        found: Rates | None = self._own("rates")
+        return found or Rates()
+
+    def with_rates(self, rates: Rates) -> Judge:
+        """This judge, keeping these rates."""
+        if (take := self._own("take_rates")) is None:
+            return self
+        take(rates)
+        return bind_judge(self.name, self.function)
+
     def expect(self, request: Request) -> Expected | None:
         """What a call will take, if the judge can tell."""
         expect = self._own("expect")
         return None if expect is None else expect(request)
 
+    @functools.cached_property
+    def waits(self) -> bool:
+        """Whether most of a call is waiting for a server, so that other work can be done meanwhile."""
+        return self._ships_with("asks_a_server")
+
+    @functools.cached_property
+    def tells_its_calls(self) -> bool:
+        """Whether its answers say how they came about (retries, seconds, settings); of any other judge only we measure that."""
+        return self._ships_with("asks_a_server") or self._ships_with("repeats_records")
+
     def _own(self, name: str) -> Any:
         """An attribute of the judges that ship, and of their subclasses; a user's own object may call anything by these names."""
-        is_ours = getattr(type(self.function), "asks_a_server", None) is True
-        return getattr(self.function, name, None) if is_ours else None
+        return getattr(self.function, name, None) if self._ships_with("asks_a_server") else None
+
+    def _ships_with(self, mark: str) -> bool:
+        """Whether the judge is of a class of this package that has the mark; a user's own attribute of that name is none."""
+        return any(
+            vars(kind).get(mark) is True and kind.__module__.startswith("pytest_novelty.")
+            for kind in type(self.function).__mro__
+        )
 
     @property
     def is_async(self) -> bool:
@@ -145,6 +197,20 @@ class Judge:
 
     def judges(self, protocol: str) -> bool:
         return self.traits.protocols is None or protocol in self.traits.protocols
+
+
+def share_rates(judges: Iterable[Judge]) -> tuple[Judge, ...]:
+    """Judges of one account keep its rates together: who has none of its own is given the strictest of the others'.
+
+    What is agreed with an account holds for all that is sent to it, whichever judge sends it.
+    """
+    held = list(judges)
+    strictest: dict[str, Rates] = {}
+    for judge in held:
+        known = strictest.get(judge.account, Rates())
+        pairs = zip(known, judge.rates, strict=True)
+        strictest[judge.account] = Rates(*(min(filter(None, pair), default=None) for pair in pairs))
+    return tuple(judge.with_rates(judge.rates.or_else(strictest[judge.account])) for judge in held)
 
 
 def is_coroutine_function(function: object) -> bool:
@@ -272,6 +338,8 @@ _CHECKS: Final[dict[str, Callable[[object], str]]] = {
     "may_abstain": _boolean,
     "retrieves": _boolean,
     "honours_as_of": _boolean,
+    "index_version": _version,
+    "deterministic": _boolean,
 }
 
 

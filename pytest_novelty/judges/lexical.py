@@ -39,6 +39,7 @@ class Lexical:
     uses_prompt = False
     ignores = ("effort", "temperature")
     cost_usd_per_call = 0.0
+    deterministic = True
     score_range = (0.0, 1.0)
     may_tie = True
     may_abstain = True

@@ -13,6 +13,7 @@ from typing import Final
 from pytest_novelty.errors import JudgeError, UnknownNameError
 from pytest_novelty.judges.base import Judge, bind_judge
 from pytest_novelty.judges.llm import files as llm_files
+from pytest_novelty.masking import is_like_a_key
 
 _IMPORT_SPEC: Final = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_][\w.]*\Z")
 
@@ -56,6 +57,8 @@ def resolve_judges(
 def _resolve(spec: str, registered: Mapping[str, object], base: Path, also: str) -> Judge:
     if spec in registered:
         return _named(spec, registered[spec])
+    if is_like_a_key(spec):
+        raise JudgeError("the name of a judge looks like a key", hint="Keys are in the environment: OPENAI_API_KEY")
     if spec in SHIPPED:
         return _named(spec, SHIPPED[spec]())
     if spec.startswith("replay:"):
@@ -104,7 +107,8 @@ def _import(spec: str, base: Path) -> object:
         value: object = importlib.import_module(module_name)
     except ImportError as error:
         raise JudgeError(
-            f"cannot import the judge {spec!r}: {error}", hint=f"Looked in {base} and on sys.path"
+            f"cannot import the judge {spec!r}: {error}",
+            hint=f"Looked in {base} and on sys.path. A model is named openai:MODEL or litellm:PROVIDER/MODEL",
         ) from None
     except Exception as error:
         raise JudgeError(f"importing the judge {spec!r} raised {type(error).__name__}: {error}") from None

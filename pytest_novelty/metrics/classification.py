@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
+from typing import Final
 
 import numpy as np
 
@@ -74,6 +76,14 @@ def _f1(sums: FloatArray, offset: int) -> FloatArray:
 def mean_of_f1s(sums: FloatArray) -> FloatArray:
     """Macro-F1 of summed ``confusion`` rows."""
     return np.asarray((_f1(sums, 0) + _f1(sums, 3)) / 2)
+
+
+F1S: Final[dict[str, Callable[[FloatArray], FloatArray]]] = {
+    "macro_f1": mean_of_f1s,
+    "f1_novel": lambda sums: _f1(sums, 0),
+    "f1_not_novel": lambda sums: _f1(sums, 3),
+}
+"""Each F1 as a function of summed ``confusion`` rows."""
 
 
 def _f1_of(view: View, offset: int) -> Computed:

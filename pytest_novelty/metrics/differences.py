@@ -6,7 +6,7 @@ fire in up to 10 % of cases.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, NamedTuple
 
@@ -14,7 +14,7 @@ import numpy as np
 
 from pytest_novelty.metrics.auroc import auroc, swap_values
 from pytest_novelty.metrics.catalogue import CATALOGUE, SHARE, SIGNED
-from pytest_novelty.metrics.classification import confusion, mean_of_f1s
+from pytest_novelty.metrics.classification import F1S, confusion
 from pytest_novelty.metrics.deferred import Computed, Pending, settle
 from pytest_novelty.metrics.estimating import signed_mean
 from pytest_novelty.metrics.intervals import paired_share_interval
@@ -72,7 +72,7 @@ def changes_later(
     """The same with the bootstraps still to come, for :func:`settle_changes`."""
     found = []
     for name in CHANGES[pair.one.suite.protocol]:
-        computed, p = _difference(name, pair, one or {}, other or {})
+        computed, p = difference(name, pair, one or {}, other or {})
         found.append(PendingChange(name, computed, None if pair.same_calls else p))
     return found
 
@@ -83,9 +83,13 @@ def settle_changes(later: Sequence[Sequence[PendingChange]]) -> list[list[Change
     return [[Change(item.metric, next(estimates), item.p) for item in pending] for pending in later]
 
 
-def _difference(
+def difference(
     name: str, pair: Pair, known_one: Mapping[str, Estimate], known_other: Mapping[str, Estimate]
 ) -> tuple[Computed, float | None]:
+    """The paired difference of one metric that is a mean over instances, an F1 or ``auroc``, and the p of its swap test.
+
+    ``known_one``, ``known_other``: estimates of the two sides, if at hand.
+    """
     if not len(pair):
         return Estimate.undefined("no instance was judged by both"), None
     metric = CATALOGUE[name]
@@ -94,8 +98,8 @@ def _difference(
     for side, estimate in (("the variant", one), ("the reference", other)):
         if estimate.value is None:
             return Estimate.undefined(f"undefined for {side}: {estimate.note}"), None
-    if name == "macro_f1":
-        return _difference_of_f1s(pair)
+    if name in F1S:
+        return _difference_of_f1s(pair, F1S[name])
     if name == "auroc":
         return _difference_of_aurocs(pair)
     assert one.values is not None, name
@@ -125,20 +129,20 @@ def _paired_shares(pair: Pair, one: np.ndarray, other: np.ndarray, known: np.nda
     return Estimate(float(differences.mean()), low, high, len(a), "Tango", note, float(differences.std()))
 
 
-def _difference_of_f1s(pair: Pair) -> tuple[Computed, float]:
+def _difference_of_f1s(pair: Pair, f1: Callable[[FloatArray], FloatArray]) -> tuple[Computed, float | None]:
     kept = pair.one.labelled & pair.other.labelled
     one, other = confusion(pair.one)[kept], confusion(pair.other)[kept]
     clusters = pair.one.clusters_of(kept)
     width = one.shape[1]
 
     def gain(sums: FloatArray) -> FloatArray:
-        return mean_of_f1s(sums[..., :width]) - mean_of_f1s(sums[..., width:])
+        return f1(sums[..., :width]) - f1(sums[..., width:])
 
     stat = Statistic(np.hstack([one, other]), gain, clusters)
     value = float(evaluate(stat, stat.rows.sum(axis=0)))
-    p = swap_test_rows(
-        Statistic(one, mean_of_f1s, clusters), Statistic(other, mean_of_f1s, clusters), seed=pair.one.seed
-    )
+    if not np.isfinite(value):
+        return Estimate.undefined("no instance of the label on either side"), None
+    p = swap_test_rows(Statistic(one, f1, clusters), Statistic(other, f1, clusters), seed=pair.one.seed)
     changed = int((one != other).any(axis=1).sum())
     note = f"{changed} outcomes changed" if changed else f"no difference in {len(one)}"
     if changed < _FEW:

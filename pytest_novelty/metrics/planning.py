@@ -8,7 +8,7 @@ from typing import Literal
 import numpy as np
 
 from pytest_novelty.metrics.distributions import normal_quantile
-from pytest_novelty.metrics.intervals import clopper_pearson, few_cluster_factor
+from pytest_novelty.metrics.intervals import clopper_pearson
 
 Direction = Literal["<=", ">="]
 
@@ -30,7 +30,7 @@ def can_pass_share(
     """Whether the interval of the most favourable outcome of n instances passes (equality is inside)."""
     if n < 1 or (clusters_count is not None and clusters_count < 2):
         return False
-    n_eff = n if clusters_count is None else min(n, clusters_count) * few_cluster_factor(clusters_count, level)
+    n_eff = n if clusters_count is None else min(n, clusters_count)  # where nothing varies, a cluster counts once
     interval = clopper_pearson(0.0 if direction == "<=" else n_eff, n_eff, level)
     if interval is None:
         return False

@@ -58,7 +58,10 @@ def score_rms_shift(pair: Pair) -> Computed:
         return Estimate.undefined("needs two scores of an idea on both sides")
     span = score_span(pair) ** 2
     return then(
-        signed_mean(pair.one, square, _left_out(pair), minimum=-span / 2, maximum=span, clip_at_zero=True), root
+        signed_mean(
+            pair.one, square, _left_out(pair), minimum=-span / 2, maximum=span, clip_at_zero=True, few_large=True
+        ),
+        root,
     )
 
 
@@ -98,7 +101,7 @@ def topk_churn(pair: Pair) -> Estimate:
     if not pair.same_calls:
         floor = _noise_churn(pair, kept, size)
         parts.append(f"its own noise {floor:.2f}" if floor is not None else "")
-    return _over_ideas(pair, kept, churn, "; ".join(part for part in (*parts, _left_out(pair)) if part))
+    return _over_ideas(pair, kept, churn, "; ".join(part for part in (*parts, _left_out(pair)) if part), size)
 
 
 def _churn(one: FloatArray, other: FloatArray, size: int) -> Weighted:
@@ -155,8 +158,11 @@ def _noise_churn(pair: Pair, kept: BoolArray, size: int) -> float | None:
 # --- statistics of all ideas at once ------------------------------------------------------------------------
 
 
-def _over_ideas(pair: Pair, kept: BoolArray, statistic: Weighted, note: str) -> Estimate:
-    """The wider side of BCa and Wilson (the rule of metrics in [0, 1]) for a function of the ideas' weights."""
+def _over_ideas(pair: Pair, kept: BoolArray, statistic: Weighted, note: str, most: int | None = None) -> Estimate:
+    """The wider side of BCa and Wilson (the rule of metrics in [0, 1]) for a function of the ideas' weights. ``most``: ideas that
+    it counts, if not all: Wilson's interval then rests on no more. (A resample has copies, which stay in the top
+    together: of the best 4 of 40 the jackknife and the bootstrap alone cover 78 to 88 %.)
+    """
     n = int(kept.sum())
     value = float(statistic(np.ones((1, n)))[0])
     clusters = pair.one.clusters_of(kept)
@@ -165,7 +171,8 @@ def _over_ideas(pair: Pair, kept: BoolArray, statistic: Weighted, note: str) -> 
         return Estimate(value, None, None, n, "", note or "too few or too many ideas for an interval")
     left_out = statistic((np.arange(units)[:, None] != index[None]).astype(np.float64))
     core = _bootstrap(pair.one, value, statistic, index, units, left_out)
-    interval = wider_side(core, value, left_out, float(n), None, None if clusters is None else units, pair.one.level)
+    size = float(n if most is None else most)
+    interval = wider_side(core, value, left_out, size, None, None if clusters is None else units, pair.one.level)
     if interval is None:
         return Estimate(value, None, None, n, "", note)
     return Estimate(value, interval.low, interval.high, n, interval.method, note)

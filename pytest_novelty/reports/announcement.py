@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from pytest_novelty.gates import DEFAULT_STABILITY_GATE
 from pytest_novelty.granularity import CAPS, CHARACTERS_PER_TOKEN
@@ -11,25 +11,29 @@ from pytest_novelty.plan import Plan, SuitePlan
 from pytest_novelty.reports.text import plural, show_usd
 
 
-def announce(plan: Plan, stored: Mapping[str, int], older: Mapping[str, int]) -> list[str]:
-    """Lines for the header. ``stored``: verdicts of these judge versions in the store, by suite; ``older``: verdicts of
-    other versions, by judge.
+def announce(plan: Plan, stored: Mapping[str, int], older: Mapping[str, int], workers: int = 1) -> list[str]:
+    """Lines for the header. ``stored``: verdicts of these judge versions in the store, by suite, whatever their settings;
+    ``older``: verdicts of other versions, by judge; ``workers``: processes that judge.
     """
     lines = []
     for judge in plan.judges:
         note = " (digest of its source file; edits elsewhere are not seen)" if judge.version_is_digest else ""
         price = _price(judge)
         lines.append(f"novelty judge: {judge.name}, version {judge.version}{note}, {price}")
+    lines += [f"novelty: {text}" for text in _accounts(plan.judges)]
     if not plan.suites:
         lines.append("novelty suites: not run, paths are given (tests may name suites by marks)")
         return lines
     lines += [_suite_line(plan, planned, stored.get(planned.suite.name, 0)) for planned in plan.suites.values()]
     settings = plan.settings
+    if settings.probe:
+        lines.append(
+            "novelty probe: the reference is asked past the store, to be compared with what is recorded; no gates"
+        )
     budget = "" if settings.budget_usd is None else f", budget {show_usd(settings.budget_usd)}"
-    mode = ", offline: answers come from the store only" if settings.offline else ""
-    lines.append(
-        f"novelty store: {settings.store}, {plural(settings.concurrency, 'call')} in flight at most{budget}{mode}"
-    )
+    flight = f"{plural(calls_in_flight(plan, workers), 'call')} in flight at most"
+    mode = "offline: answers come from the store only" if settings.offline else f"{flight}{budget}"
+    lines.append(f"novelty store: {settings.store}, {mode}")
     lines += [
         f"novelty: {count:,} verdicts of other versions of {judge} are stored and not used; a judge that sets version keeps them"
         for judge, count in older.items()
@@ -55,6 +59,26 @@ def announce(plan: Plan, stored: Mapping[str, int], older: Mapping[str, int]) ->
         if planned.without_stability_gate
     ]
     return lines
+
+
+def _accounts(judges: Sequence[Judge]) -> Iterator[str]:
+    """Judges that keep rates together; who has none of its own keeps the account's."""
+    shared: dict[str, list[Judge]] = {}
+    for judge in judges:
+        if judge.account:
+            shared.setdefault(judge.account, []).append(judge)
+    for group in shared.values():
+        if len(group) > 1 and any(any(judge.rates) for judge in group):
+            without = [judge.name for judge in group if not any(judge.rates)]
+            lent = f"; {' and '.join(without)} without rates too" if without else ""
+            yield f"{' and '.join(judge.name for judge in group)} ask one address with one key and keep its rates together{lent}"
+
+
+def calls_in_flight(plan: Plan, workers: int) -> int:
+    """How many calls there can be at once: the run's setting is shared by the workers, and judges may allow fewer."""
+    each = max(1, plan.settings.concurrency // workers)
+    allowed = sum(min(each, judge.traits.max_concurrency or each) for judge in plan.judges)
+    return min(each, allowed) * workers
 
 
 def _price(judge: Judge) -> str:
@@ -84,8 +108,10 @@ def _suite_line(plan: Plan, planned: SuitePlan, stored: int) -> str:
     if suite.blocklist:
         size += f" ({len(suite.blocklist)} more are on its blocklist)"
     variants = f", {plural(len(planned.variants), 'variant')}" if len(planned.variants) > 1 else ""
-    kept = f", {stored:,} verdicts stored" if stored else ", none stored"
-    return f"novelty suite: {suite.name} {suite.version}, {size}{variants}, {plural(calls, 'call')}{kept}"
+    whose = "this judge" if len(plan.judges) == 1 else "these judges"
+    kept = f"{plural(stored, 'verdict')} of {whose}, whatever the settings" if stored else f"none of {whose}"
+    kept = "all asked anew" if plan.settings.refresh else f"stored on it: {kept}"
+    return f"novelty suite: {suite.name} {suite.version}, {size}{variants}, {plural(calls, 'call')}; {kept}"
 
 
 def _cuts(plan: Plan) -> Iterator[str]:

@@ -5,13 +5,19 @@ from __future__ import annotations
 import json
 import os
 import tempfile
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
+from pytest_novelty.drifting import drift_to_dict
 from pytest_novelty.errors import SettingsError
+from pytest_novelty.instances import instance_digest
+from pytest_novelty.judges.base import Traits
 from pytest_novelty.looks import SampleRange
 from pytest_novelty.metrics.view import Estimate
+from pytest_novelty.model import Suite
+from pytest_novelty.outcomes import Trace
 
 if TYPE_CHECKING:
     from pytest_novelty.claiming import Claim
@@ -20,9 +26,13 @@ if TYPE_CHECKING:
     from pytest_novelty.metrics.differences import Change
     from pytest_novelty.results import Report
 
+PROFILE: Final = "default"
+"""By which rules outcomes are counted and metrics computed."""
+
 
 def report_to_dict(report: Report) -> dict[str, Any]:
     """Plain data that fits ``schemas/report.json``."""
+    from pytest_novelty.reports.between_runs import comparison_to_dict
     from pytest_novelty.results import versions
 
     plan, settings = report.plan, report.plan.settings
@@ -45,18 +55,21 @@ def report_to_dict(report: Report) -> dict[str, Any]:
                 "offline": settings.offline,
                 "refresh": settings.refresh,
                 "missing": settings.missing,
+                "probe": settings.probe,
+                "max_age_days": settings.max_age_days,
                 "concurrency": settings.concurrency,
                 "variants": list(settings.variants),
                 "gates": list(settings.gates),
             },
             "seed": settings.seed,
-            "profile": "default",
+            "profile": PROFILE,
             "judges": [
                 {
                     "name": judge.name,
                     "version": judge.version,
                     "version_is_digest": judge.version_is_digest,
                     "asked": None if judge.asked is None else dict(judge.asked),
+                    "traits": _traits(judge.traits),
                 }
                 for judge in plan.judges
             ],
@@ -67,6 +80,7 @@ def report_to_dict(report: Report) -> dict[str, Any]:
                     "digest": planned.suite.digest,
                     "protocol": planned.suite.protocol,
                     "label_kind": planned.suite.label_kind,
+                    "cluster": planned.suite.cluster,
                     "variants": [variant.name for variant in planned.variants],
                     "instances": len(planned.suite.instances),
                     "planned": len(planned.instances),
@@ -119,6 +133,7 @@ def report_to_dict(report: Report) -> dict[str, Any]:
             }
             for result in report.gates
         ],
+        "instances": [row for planned in plan.suites.values() for row in _instances(planned.suite)],
         "outcomes": [
             {
                 "judge": result.judge,
@@ -130,15 +145,45 @@ def report_to_dict(report: Report) -> dict[str, Any]:
                 "correct": None if result.outcome.gold is None else result.outcome.correct,
                 "score": result.outcome.score,
                 "tallies": result.outcome.tallies(),
+                "scores": [vote.score for vote in result.outcome.votes if vote.score is not None] or None,
+                "trace": None if result.trace == Trace() else result.trace._asdict(),
                 "reason": result.outcome.reason,
             }
             for result in report.outcomes
         ],
+        "drift": [drift_to_dict(item) for item in report.drifts],
         "calls": asdict(report.calls),
         "baselines": dict(report.baselines),
         "findings": list(report.findings),
         "notes": list(report.notes),
+        "against": None if report.against is None else comparison_to_dict(report.against),
     }
+
+
+def _traits(traits: Traits) -> dict[str, Any]:
+    return {
+        "higher_is": traits.higher_is,
+        "threshold": traits.threshold,
+        "score_range": None if traits.score_range is None else list(traits.score_range),
+        "may_tie": traits.may_tie,
+        "may_abstain": traits.may_abstain,
+        "retrieves": traits.retrieves,
+        "honours_as_of": traits.honours_as_of,
+    }
+
+
+def _instances(suite: Suite) -> Iterator[dict[str, Any]]:
+    for instance in suite.instances:
+        cluster = None if suite.cluster is None else instance.strata[suite.cluster]
+        yield {
+            "suite": suite.name,
+            "instance": instance.id,
+            "ideas": [idea.id for idea in instance.ideas],
+            "gold": instance.gold,
+            "as_of": instance.as_of,
+            "cluster": cluster,
+            "digest": instance_digest(instance, cluster),
+        }
 
 
 def _estimate(estimate: Estimate) -> dict[str, Any]:
@@ -236,14 +281,20 @@ def write_json(report: Report, path: Path) -> None:
     write_atomically(path, json.dumps(report_to_dict(report), ensure_ascii=True, indent=1, allow_nan=False) + "\n")
 
 
-def write_atomically(path: Path, text: str) -> None:
-    """Write an ASCII text in one step: a reader sees the old file or the new one. Raises SettingsError."""
+def write_atomically(path: Path, text: str | Iterable[str], encoding: str = "ascii") -> int:
+    """Write a text, or its parts, in one step: a reader sees the old file or the new one; the number of parts.
+
+    Raises SettingsError.
+    """
+    count = 0
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
         try:
-            with open(handle, "w", encoding="ascii") as file:  # noqa: PTH123 - the handle is open already
-                file.write(text)
+            with open(handle, "w", encoding=encoding) as file:  # noqa: PTH123 - the handle is open already
+                for part in [text] if isinstance(text, str) else text:
+                    file.write(part)
+                    count += 1
             umask = os.umask(0)
             os.umask(umask)
             Path(name).chmod(0o666 & ~umask)
@@ -253,3 +304,4 @@ def write_atomically(path: Path, text: str) -> None:
             raise
     except OSError as error:
         raise SettingsError(f"cannot be written: {error.strerror}", path=path) from None
+    return count

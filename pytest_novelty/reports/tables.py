@@ -29,7 +29,7 @@ def new_table(title: str, columns: list[tuple[str, Justify]], colour: bool) -> A
     from rich.table import Table
 
     table = Table(
-        title=styled(title, "bold"),
+        title=styled(title, "bold") if title else None,
         title_justify="left",
         box=box.SIMPLE_HEAD if colour else None,
         pad_edge=False,

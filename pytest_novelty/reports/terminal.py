@@ -13,6 +13,7 @@ from pytest_novelty.model import CORRECT, REFERENCE, UNLABELLED, WRONG
 from pytest_novelty.outcomes import CaseResult
 from pytest_novelty.plan import SuitePlan
 from pytest_novelty.reports.comparisons import comparison_lines
+from pytest_novelty.reports.drift import drift_lines
 from pytest_novelty.reports.tables import Justify, gate_cells, new_table, styled
 from pytest_novelty.reports.text import (
     clean,
@@ -61,7 +62,14 @@ def render(report: Report, *, width: int = 100, colour: bool = False) -> str:
             for lines in (variant_lines, claim_lines):
                 for printable in lines(report, planned, judge.name, width, colour):
                     console.print(printable)
-    for printable in (*comparison_lines(report, colour), *_verdicts(report), *_worst(report), *_closing(report)):
+    drift = drift_lines(report, colour)
+    for printable in (
+        *comparison_lines(report, colour),
+        *drift,
+        *_verdicts(report),
+        *_worst(report),
+        *_closing(report),
+    ):
         console.print(printable)
     return stream.getvalue().rstrip("\n")
 

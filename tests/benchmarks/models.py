@@ -1,10 +1,13 @@
 """Measure what a model judge costs in time, side by side with the bare client and with other evaluators where they are installed.
 
     python tests/benchmarks/models.py [--rounds 5] [--calls 400] [--latency 0.2] [--concurrency 64] [--peers PYTHON]
+                                      [--promptfoo COMMAND]
 
 The server is the tests' own, a process of its own on this machine, so its CPU competes with the client's. Every figure is of a
 whole process, from its start to its end; the CPU of a call is the slope between so many calls and three times as many.
-``--peers`` names a Python interpreter that has deepeval or inspect-ai installed.
+``--peers`` names a Python interpreter that has deepeval or inspect-ai installed, ``--promptfoo`` how promptfoo is called; it is
+found on the PATH, or where ``npx`` finds it installed. A peer that is not there is left out. deepeval under pytest is slow, and
+so runs once, and with so many calls only.
 """
 
 from __future__ import annotations
@@ -13,6 +16,8 @@ import argparse
 import json
 import os
 import resource
+import shlex
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -26,7 +31,10 @@ sys.path.insert(0, str(Path(__file__).parents[2]))
 from tests.benchmarks.speed import write_suite
 from tests.serving import Server, serving
 
-_SETTINGS = {"DEEPEVAL_TELEMETRY_OPT_OUT": "YES", "OPENAI_API_KEY": "none", "INSPECT_LOG_LEVEL": "error"}
+_SETTINGS = {
+    "DEEPEVAL_TELEMETRY_OPT_OUT": "YES", "OPENAI_API_KEY": "none", "INSPECT_LOG_LEVEL": "error",
+    "PROMPTFOO_DISABLE_TELEMETRY": "1", "PROMPTFOO_DISABLE_UPDATE": "1", "PROMPTFOO_CONFIG_DIR": "promptfoo",
+}  # fmt: skip
 ENVIRONMENT = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"} | _SETTINGS
 
 BARE = """
@@ -141,8 +149,46 @@ assert len(result.test_results) == calls
 """
 
 
-def measure(command: Sequence[str], folder: Path, server: Server, calls: int) -> tuple[float, float]:
-    """(seconds, CPU seconds) of one process, which must make so many calls."""
+DEEPEVAL_UNDER_PYTEST = """
+import openai, pytest
+from deepeval import assert_test
+from deepeval.metrics import BaseMetric
+from deepeval.test_case import LLMTestCase
+client = openai.OpenAI(api_key="none", base_url=BASE, max_retries=0)
+
+class Judge(BaseMetric):
+    threshold, async_mode, include_reason, strict_mode, verbose_mode = 0.5, False, False, False, False
+
+    def measure(self, test_case, *args, **kwargs):
+        answer = client.chat.completions.create(
+            model="m", temperature=0, max_tokens=512, messages=[{"role": "user", "content": test_case.input}]
+        )
+        self.score, self.success, self.reason = 1.0, bool(answer.choices[0].message.content), ""
+        return self.score
+
+    async def a_measure(self, test_case, *args, **kwargs):
+        raise NotImplementedError
+
+    def is_successful(self):
+        return self.success
+
+    @property
+    def __name__(self):
+        return "Judge"
+
+@pytest.mark.parametrize("number", range(CALLS))
+def test_idea(number):
+    assert_test(LLMTestCase(input=f"Idea {number}. " * 200, actual_output="x"), [Judge()], run_async=False)
+"""
+
+SLOW = "deepeval under pytest"
+"""How the names of sides begin that are measured once."""
+
+
+def measure(
+    command: Sequence[str], folder: Path, server: Server, calls: int, *, succeeds: bool = False
+) -> tuple[float, float]:
+    """(seconds, CPU seconds) of one process, which must make so many calls and, if it ``succeeds``, end with status 0."""
     for old in folder.glob(".novelty/*"):
         old.unlink()
     before, seen = resource.getrusage(resource.RUSAGE_CHILDREN), len(server.requests())
@@ -151,8 +197,9 @@ def measure(command: Sequence[str], folder: Path, server: Server, calls: int) ->
     seconds = time.perf_counter() - began
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     made = len(server.requests()) - seen
-    if made != calls:
-        sys.exit(f"{made} calls were made, not {calls}\n{done.stdout[-2000:]}{done.stderr[-2000:]}")
+    if made != calls or (succeeds and done.returncode):
+        told = f"{made} calls were made of {calls}, status {done.returncode}: {' '.join(command)[:200]}"
+        sys.exit(f"{told}\n{done.stdout[-2000:]}{done.stderr[-2000:]}")
     return seconds, after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime
 
 
@@ -172,6 +219,7 @@ def main() -> None:
     parser.add_argument("--latency", type=float, default=0.2)
     parser.add_argument("--concurrency", type=int, default=64)
     parser.add_argument("--peers", default=sys.executable)
+    parser.add_argument("--promptfoo", type=shlex.split, default=find_promptfoo(), metavar="COMMAND")
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as name, serving(latency_s=given.latency) as server:
         few = run_all(Path(name) / "few", server, given, given.calls)
@@ -182,8 +230,37 @@ def main() -> None:
     )
     for side, (seconds, cpu) in few.items():
         bare = few["bare litellm" if "litellm" in side else "bare openai client"][0]
-        slope = (many[side][1] - cpu) / (2 * given.calls) * 1000
-        print(f"{side:34} {seconds:6.2f} s  ratio {seconds / bare:5.2f}  CPU {cpu:5.2f} s, {slope:5.2f} ms a call")
+        slope = f", {(many[side][1] - cpu) / (2 * given.calls) * 1000:5.2f} ms a call" if side in many else ""
+        print(f"{side:34} {seconds:6.2f} s  ratio {seconds / bare:5.2f}  CPU {cpu:5.2f} s{slope}")
+
+
+def find_promptfoo() -> list[str]:
+    """How promptfoo is called here; empty if it is not installed. Nothing is installed for it."""
+    if shutil.which("promptfoo"):
+        return ["promptfoo"]
+    command = ["npx", "--no-install", "promptfoo"]
+    if shutil.which("npx") is None:
+        return []
+    found = subprocess.run([*command, "--version"], env=ENVIRONMENT, capture_output=True, check=False)
+    return command if found.returncode == 0 else []
+
+
+def write_promptfoo(folder: Path, server: Server, calls: int) -> Path:
+    path = folder / "promptfooconfig.json"
+    settings = {"apiBaseUrl": server.base_url, "apiKey": "none", "temperature": 0, "max_tokens": 512}
+    value = {
+        "providers": [{"id": "openai:chat:m", "config": settings}],
+        "prompts": ["{{idea}}"],
+        "defaultTest": {"assert": [{"type": "contains", "value": "reasoning"}]},
+        "tests": [{"vars": {"idea": f"Idea {number}. " * 200}} for number in range(calls)],
+    }
+    path.write_text(json.dumps(value))
+    return path
+
+
+def has_module(python: str, module: str) -> bool:
+    script = f"import importlib.util as i, sys; sys.exit(i.find_spec({module!r}) is None)"
+    return subprocess.run([python, "-c", script], check=False).returncode == 0
 
 
 def run_all(folder: Path, server: Server, given: argparse.Namespace, calls: int) -> dict[str, tuple[float, float]]:
@@ -202,17 +279,29 @@ def run_all(folder: Path, server: Server, given: argparse.Namespace, calls: int)
             f"--novelty-judge={judge_file(folder, server, model)}", "--novelty-suite=suite",
             f"--novelty-concurrency={given.concurrency}",
         ]  # fmt: skip
-    for peer, module, script in (("deepeval", "deepeval", DEEPEVAL), ("inspect-ai", "inspect_ai", INSPECT)):
-        found = subprocess.run(
-            [given.peers, "-c", f"import importlib.util as i, sys; sys.exit(i.find_spec({module!r}) is None)"],
-            check=False,
-        )
-        if found.returncode == 0:
-            sides[f"{peer}, as installed"] = [given.peers, "-c", script, *numbers]
+    ours = set(sides)
+    if has_module(given.peers, "deepeval"):
+        sides["deepeval evaluate()"] = [given.peers, "-c", DEEPEVAL, *numbers]
+    if has_module(given.peers, "inspect_ai"):
+        sides["inspect-ai eval()"] = [given.peers, "-c", INSPECT, *numbers]
+    if given.promptfoo:
+        sides["promptfoo eval"] = [
+            *given.promptfoo, "eval", "-c", str(write_promptfoo(folder, server, calls)), "-j", str(given.concurrency),
+            "--no-cache", "--no-write", "--no-table", "--no-progress-bar",
+        ]  # fmt: skip
+    if calls == given.calls and has_module(given.peers, "deepeval") and has_module(given.peers, "pytest"):
+        path = folder / "test_ideas.py"
+        path.write_text(f"BASE, CALLS = {server.base_url!r}, {calls}\n{DEEPEVAL_UNDER_PYTEST}")
+        command = [given.peers, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(path)]
+        sides[SLOW] = command
+        if has_module(given.peers, "xdist"):
+            sides[f"{SLOW}, -n 16"] = [*command, "-n", "16"]
     taken: dict[str, list[tuple[float, float]]] = {side: [] for side in sides}
     for number in range(given.rounds + 1):
         for side, command in sides.items():
-            figures = measure(command, folder, server, calls)
+            if side.startswith(SLOW) and number != 1:
+                continue
+            figures = measure(command, folder, server, calls, succeeds=side not in ours)
             if number:  # the first round warms up
                 taken[side].append(figures)
     return {side: (median(row[0] for row in rows), median(row[1] for row in rows)) for side, rows in taken.items()}

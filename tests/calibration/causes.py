@@ -209,7 +209,7 @@ def all_tallies(runs: int, n: int, only: str = "") -> Iterator[tuple[str, str, T
             yield item.name, item.cause, tally(runs, lambda seed, item=item: attribute_once(item, n, seed, resampler))  # type: ignore[misc]
     for drift, cause in ((0.5, VARIANT), (0.0, NOTHING)):
         name = f"scores with a drift of {drift:g}"
-        if only in name:
+        if not only or only in name:
             yield (
                 name,
                 cause,
@@ -218,6 +218,12 @@ def all_tallies(runs: int, n: int, only: str = "") -> Iterator[tuple[str, str, T
                     lambda seed, drift=drift: attribute_scores_once(drift, n, seed, resampler),  # type: ignore[misc]
                 ),
             )
+
+
+def planted_names() -> list[tuple[str, str]]:
+    """(judge, its cause) of every planted judge, in the order of ``all_tallies``."""
+    scores = [("scores with a drift of 0.5", VARIANT), ("scores with a drift of 0", NOTHING)]
+    return [*((item.name, item.cause) for item in PLANTED), *scores]
 
 
 def others(found: Tally, cause: str) -> str:

@@ -150,6 +150,33 @@ def test_two_judges_leave_paired_data(ready: Lab, dist: str) -> None:
     assert comparison["n"] == len(one & two)
 
 
+def test_a_dear_judge_is_not_starved_by_a_cheap_one(lab: Lab, dist: str) -> None:
+    """The dear one sets much aside and costs little: it is the cheap one's calls that give money back all the time."""
+    lab.judges("""
+        async def dear(request):
+            log(request, "dear")
+            await asyncio.sleep(0.02)
+            return {**right(request), "cost_usd": 0.02}
+        dear.cost_usd_per_call = 0.2  # at most
+
+        async def cheap(request):
+            log(request, "cheap")
+            await asyncio.sleep(0.005)
+            return {**right(request), "cost_usd": 0.01}
+        cheap.cost_usd_per_call = 0.02  # at most
+
+        def pytest_novelty_judges():
+            return {"dear": dear, "cheap": cheap}
+    """)
+    lab.suite(n=100)
+    ran = lab.judge("dear cheap", "small", "--novelty-budget=1", "--novelty-concurrency=16", dist=dist)
+    assert ran.ret == 0, ran.said
+    dear, cheap = (set(ran.outcomes(judge)) for judge in ("dear", "cheap"))
+    assert len(dear & cheap) >= 8
+    assert len(dear ^ cheap) <= 8  # calls in flight when it was reached
+    assert ran.report["calls"]["cost_usd"] <= 1
+
+
 def test_a_paid_and_a_free_judge(ready: Lab, dist: str) -> None:
     ran = ready.judge("cent free", "small", "--novelty-budget=0.10", dist=dist)
     assert ran.ret == 0

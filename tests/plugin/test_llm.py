@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import random
 import signal
+import socket
 import sqlite3
 import subprocess
 import sys
@@ -138,6 +141,7 @@ def test_a_fifth_of_the_calls_fails_and_every_verdict_is_there(lab: Lab, model: 
         ({"key": "right"}, "Check the key in the environment"),
         ({"models": ["other"]}, "Check the model's name (litellm wants PROVIDER/MODEL) and api_base"),
         ({"rates": {"429-quota": 1.0}}, "The account has no quota left"),
+        ({"rates": {"error-in-200 code=401": 1.0}}, "Check the key in the environment"),
     ],
 )
 def test_a_wrong_key_or_model_ends_the_run_at_once(
@@ -153,21 +157,81 @@ def test_a_wrong_key_or_model_ends_the_run_at_once(
         assert told in ran.said
         assert "Traceback" not in ran.said
         assert "INTERNALERROR" not in ran.said
-        assert len(server.requests()) < 60
-        assert ran.seconds < 30  # and not the minutes that every case would take
+        # Three failures end the judge; no call is asked a third time meanwhile. test_llm_judge.py counts the seconds.
+        assert len(server.requests()) <= 2 * 16
 
 
-def test_a_server_that_is_down(lab: Lab, server: Server, dist: str) -> None:
+@pytest.mark.parametrize("model", PROVIDERS)
+def test_a_server_that_is_down(lab: Lab, server: Server, model: str, dist: str) -> None:
+    if dist and model != "openai:m":
+        pytest.skip("told apart by one provider")
     server.stop()
     lab.suite(n=50, votes=3)
-    judge_file(lab, server)
-    began = time.monotonic()
+    judge_file(lab, server, model)
     ran = run(lab, dist=dist)
     assert ran.ret == 4, ran.said
     assert 1 <= ran.said.count("that the server runs") <= 2
+    assert f"asking {server.base_url}/chat/completions" in ran.said
     assert "Traceback" not in ran.said
-    assert time.monotonic() - began < 40
-    assert ran.seconds < 30  # and not the minutes that every case would take
+
+
+@pytest.mark.parametrize("model", [*PROVIDERS, "litellm:groq/m"])
+def test_a_server_that_drops_what_it_is_sent(
+    lab: Lab, server: Server, model: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A listener whose queue is full answers no further connection."""
+    monkeypatch.setenv("GROQ_API_KEY", SECRET)
+    lab.suite(n=50, votes=3)
+    with socket.socket() as listener, contextlib.ExitStack() as queued:
+        listener.bind(("127.0.0.1", 0))
+        listener.listen(0)
+        address = listener.getsockname()
+        for _ in range(3):
+            filler = queued.enter_context(socket.socket())
+            filler.setblocking(False)
+            filler.connect_ex(address)
+        base = f"http://127.0.0.1:{address[1]}/v1"
+        judge_file(lab, server, model, api_base=base)
+        ran = run(lab)
+    assert ran.ret == 4, ran.said
+    assert f"no connection: nothing came back in time, asking {base}/chat/completions" in ran.said
+
+
+def test_a_key_with_a_line_break_is_named_and_not_shown(
+    lab: Lab, server: Server, monkeypatch: pytest.MonkeyPatch, dist: str
+) -> None:
+    monkeypatch.setenv("MY_KEY", f"{SECRET}\n")
+    lab.suite(n=10, votes=1)
+    judge_file(lab, server, api_key_env="MY_KEY")
+    ran = run(lab, dist=dist)
+    assert ran.ret == 4, ran.said
+    assert "the environment variable MY_KEY cannot be sent: it has a line break" in ran.said
+    assert SECRET not in ran.said
+    assert "Traceback" not in ran.said
+    assert server.requests() == []
+
+
+def test_a_judge_that_broke_ends_the_run_soon_and_what_the_other_answers_meanwhile_is_kept(
+    lab: Lab, server: Server, dist: str
+) -> None:
+    """Cases come judge by judge for each instance, so that the run meets the broken judge at once."""
+    lab.suite(n=200, votes=1)
+    with serving(key="another") as refusing:
+        judge_file(lab, refusing, name="broken")
+        (lab.path / "judge.yaml").rename(lab.path / "broken.yaml")
+        judge_file(lab, server, name="sound")
+        server.change(latency_s=0.2)
+        ran = lab.judge("broken.yaml judge.yaml", "small", "--novelty-concurrency=16", dist=dist, apart=True)
+        assert ran.ret == 4, ran.said
+        assert "the judge 'broken' cannot go on" in ran.said
+        assert "Traceback" not in ran.said
+        assert len(refusing.requests()) <= 2 * 16
+    paid = len([item for item in server.requests() if item.paid])
+    assert 0 < paid < 200  # it was asked beside the other, and not all that it could be
+    assert [row[2] for row in stored(lab)] == ["ok"] * paid
+    ran = run(lab)
+    assert ran.report["calls"]["reused"] == paid
+    assert len([item for item in server.requests() if item.paid]) == 200
 
 
 def test_what_was_answered_before_a_stop_is_kept_and_not_paid_for_again(lab: Lab, server: Server, dist: str) -> None:
@@ -284,7 +348,12 @@ def test_a_key_that_was_pasted_into_a_judge_file_is_not_repeated(lab: Lab, serve
     assert "sk-this" not in ran.said
 
 
-def test_a_redirect_shows_no_header_to_anybody_else(lab: Lab, server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("model", [*PROVIDERS, "litellm:groq/m", "litellm:anthropic/m"])
+def test_a_redirect_shows_no_key_to_anybody_else(
+    lab: Lab, server: Server, model: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """litellm makes a client in three ways for the three it is asked for here."""
+
     class Elsewhere(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
             self.send_response(307)
@@ -297,7 +366,8 @@ def test_a_redirect_shows_no_header_to_anybody_else(lab: Lab, server: Server, mo
     lab.suite(n=5, votes=1)
     with ThreadingHTTPServer(("127.0.0.1", 0), Elsewhere) as other:
         threading.Thread(target=other.serve_forever, daemon=True).start()
-        judge_file(lab, server, api_base=f"http://127.0.0.1:{other.server_port}/v1", headers={"X-Gate": "GATEWAY_KEY"})
+        base = f"http://127.0.0.1:{other.server_port}/v1"
+        judge_file(lab, server, model, api_base=base, api_key_env="GATEWAY_KEY", headers={"X-Gate": "GATEWAY_KEY"})
         ran = run(lab)
         other.shutdown()
     assert ran.ret == 4
@@ -354,26 +424,29 @@ def test_filtered_instances_are_listed_and_a_blocklist_takes_them_out(lab: Lab) 
 @pytest.mark.parametrize("dist", ["", "-n4"])
 def test_requests_per_minute_are_kept_over_all_workers(lab: Lab, server: Server, dist: str) -> None:
     """A limit of 600 a minute is one call each 0.1 s, whoever sends it."""
-    lab.suite(n=30, votes=1)
+    lab.suite(n=50, votes=1)
     judge_file(lab, server, requests_per_minute=600)
     ran = run(lab, "--novelty-concurrency=16", dist=dist)
     assert ran.report["calls"]["failed"] == 0, ran.said
     times = sorted(item.received for item in server.requests())
-    assert len(times) == 30
-    assert times[-1] - times[0] >= 29 * 0.1 - 1.2  # the first may be late: its client had to be opened
-    for index in range(len(times) - 20):
-        assert times[index + 20] - times[index] >= 2.0 - 1.2
+    assert len(times) == 50
+    # The first calls may be late on their way, so that the others seem to come sooner; tests/unit/test_pace.py is exact.
+    assert times[-1] - times[0] >= 0.8 * 49 * 0.1
 
 
-def test_two_judges_of_one_account_share_its_rate(lab: Lab, server: Server) -> None:
-    lab.suite(n=8, votes=1)
-    judge_file(lab, server, requests_per_minute=600, name="warm", temperature=1)
+@pytest.mark.parametrize("other", [{"requests_per_minute": 600}, {"model": "litellm:openai/n"}])
+def test_two_judges_of_one_account_share_its_rate(lab: Lab, server: Server, other: dict[str, Any]) -> None:
+    """Also through the other library, as another model, and where only one of them names a rate."""
+    lab.suite(n=16, votes=1)
+    judge_file(lab, server, **{"name": "warm", "temperature": 1, **other})
     (lab.path / "judge.yaml").rename(lab.path / "warm.yaml")
     judge_file(lab, server, requests_per_minute=600)
     ran = lab.judge("judge.yaml warm.yaml", "small", "--novelty-concurrency=16", apart=True)
-    assert ran.report["calls"]["made"] == 16, ran.said
+    assert ran.report["calls"]["made"] == 32, ran.said
+    assert "ask one address with one key and keep its rates together" in ran.plain
+    assert ("; warm without rates too" in ran.plain) == ("model" in other)
     times = sorted(item.received for item in server.requests())
-    assert times[-1] - times[0] >= 15 * 0.1 - 0.7
+    assert times[-1] - times[0] >= 0.8 * 31 * 0.1
 
 
 def test_tokens_per_minute_are_kept(lab: Lab, server: Server) -> None:
@@ -397,6 +470,20 @@ def test_a_budget_is_never_exceeded_and_a_later_run_goes_on(lab: Lab, server: Se
     ran = run(lab, "--novelty-budget=1", dist=dist)
     assert ran.report["calls"]["reused"] >= paid
     assert len([item for item in server.requests() if item.paid]) == 40
+
+
+def test_a_server_that_ignores_the_token_limit_exceeds_a_budget_only_by_what_was_in_flight(lab: Lab, dist: str) -> None:
+    each, budget = 500e-6 + 4000 * 2e-6, 0.05
+    with serving(usage={"prompt_tokens": 500, "completion_tokens": 4000}) as server:
+        lab.suite(n=40, votes=1)
+        judge_file(lab, server, max_tokens=100)
+        ran = run(lab, f"--novelty-budget={budget}", "--novelty-concurrency=4", dist=dist)
+        paid = len([item for item in server.requests() if item.paid])
+    assert paid >= 4
+    # Four in flight cost less; they would be eight if the bound stayed. A worker learns it of its own first two.
+    assert paid * each <= budget + (2 * each if dist else 0)
+    (finding,) = [text for text in ran.report["findings"] if "more tokens than it was allowed" in text]
+    assert finding.startswith("model answers with more tokens than it was allowed (max_tokens=100): ")
 
 
 def test_a_budget_without_a_price_is_refused_before_anything_is_asked(lab: Lab, server: Server) -> None:
@@ -457,8 +544,18 @@ def test_a_cassette_of_another_request_is_a_miss_with_its_cause(lab: Lab, server
     judge_file(lab, server, temperature=1)
     ran = run(lab, "--novelty-offline", "--novelty-store=cassette.jsonl")
     assert ran.ret == 1
-    assert "the judge changed" in ran.plain
+    assert (
+        "the verdict of model is not recorded: since it was recorded, the judge (temperature: none to 1) changed"
+        in ran.plain
+    )
     assert "Recording takes 1 call at about $0.0005" in ran.plain
+    assert "recording all of them takes 3 calls at about $0.0015" in ran.plain
+    judge_file(lab, server, api_base=f"{server.base_url}/")
+    ran = run(lab, "--novelty-offline", "--novelty-store=cassette.jsonl")
+    assert ran.ret == 0, ran.plain  # a slash at the end changes nothing
+    judge_file(lab, server, api_base="http://127.0.0.1:9/v1")
+    ran = run(lab, "--novelty-offline", "--novelty-store=cassette.jsonl")
+    assert f"OPENAI_BASE_URL): {server.base_url} to http://127.0.0.1:9/v1) changed" in ran.plain
     lab.suite(n=4, votes=1)
     judge_file(lab, server)
     ran = run(lab, "--novelty-offline", "--novelty-store=cassette.jsonl")
@@ -500,17 +597,21 @@ def cli(lab: Lab, *args: str) -> str:
 
 def test_kill_9_ten_times_and_nothing_stored_is_asked_again(lab: Lab) -> None:
     with serving(latency_s=0.05) as server:
-        lab.suite(n=150, votes=1)
+        lab.suite(n=200, votes=1)
         judge_file(lab, server)
         command = [
             sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-q", "--novelty-judge=judge.yaml",
             "--novelty-suite=small", "--novelty-concurrency=4",
         ]  # fmt: skip
         answered: set[int] = set()
+        seed = random.SystemRandom().randrange(10**6)
+        print(f"the moments are those of the seed {seed}")
+        moments = random.Random(seed)
         for _ in range(10):
             seen = len(server.requests())
             process = subprocess.Popen(command, cwd=lab.path, stdout=subprocess.DEVNULL, start_new_session=True)
-            server.wait_for(seen + 6)
+            server.wait_for(seen + moments.randint(1, 10))
+            time.sleep(moments.uniform(0, 0.06))  # at any moment of a call, of 50 ms, or of its keeping
             process.send_signal(signal.SIGKILL)
             process.wait()
             asked = [item.body["seed"] for item in server.requests()[seen:]]
@@ -520,7 +621,7 @@ def test_kill_9_ten_times_and_nothing_stored_is_asked_again(lab: Lab) -> None:
         ran = run(lab, "--novelty-concurrency=4")
         assert ran.report["calls"]["failed"] == 0
         assert not answered & {item.body["seed"] for item in server.requests()[seen:]}
-        assert ran.report["calls"]["reused"] == len(answered) > 10
+        assert ran.report["calls"]["reused"] == len(answered) > 0
 
 
 def _stored_seeds(path: Path) -> set[int]:

@@ -59,8 +59,8 @@ def test_a_second_run_asks_nothing(lab: Lab, dist: str) -> None:
     first = lab.judge(dist=dist)
     second = lab.judge(dist="" if dist else "-n2")  # what one kind of run stored the other finds
     assert (len(first.calls), len(second.calls)) == (12, 0)
-    assert "12 calls, none stored" in first.out
-    assert "12 calls, 12 verdicts stored" in second.out
+    assert "12 calls; stored on it: none of this judge" in first.out
+    assert "12 calls; stored on it: 12 verdicts of this judge, whatever the settings" in second.out
     assert "Calls: 0 made, 12 reused" in second.plain
     assert (second.report["calls"]["made"], second.report["calls"]["reused"]) == (0, 12)
     for part in ("gates", "outcomes"):
@@ -188,9 +188,14 @@ def test_offline(lab: Lab, dist: str) -> None:
     ran = lab.judge("judge", "small", "--novelty-offline", dist=dist)
     assert (ran.ret, ran.calls, ran.counts()) == (1, [], {"failed": 4})
     assert (
-        "offline, and 2 of 2 verdicts of judge are not recorded: since it was recorded, the judge changed" in ran.plain
+        "offline, and 2 of 2 verdicts of judge are not recorded: since they were recorded, the judge (version 1 to 2) changed"
+        in ran.plain
     )
-    assert "since it was recorded, the judge and the content changed" in ran.plain
+    assert "since they were recorded, the judge (version 1 to 2) and the content changed" in ran.plain
+    assert (
+        "novelty: 4 cases were not judged: offline, and their verdicts are not recorded; recording all of them takes 8 calls at "
+        "about $2.00" in ran.plain
+    )
     assert "During handling of the above exception" not in ran.said
     assert "Recording takes 2 calls at about $0.5000: run without --novelty-offline" in ran.plain
     (lab.path / "version").write_text("1")
@@ -198,6 +203,9 @@ def test_offline(lab: Lab, dist: str) -> None:
     assert (ran.ret, ran.calls) == (0, [])
     assert set(ran.outcomes()) == {"i000", "i001", "i003"}
     assert ran.decisions() == {"accuracy@point>=0.9": "not enforced"}
+    assert any(
+        "1 case was not judged: offline, and its verdicts are not recorded" in note for note in ran.report["notes"]
+    )
     assert "the content changed" in ran.plain
     ran = lab.judge("judge", "small", "--novelty-offline", "--novelty-store=other.sqlite")
     assert ran.ret == 1

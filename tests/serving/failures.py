@@ -43,9 +43,9 @@ def non_utf8_content(ask: Ask) -> Reply:
     return replace(whole, pieces=[piece.replace(b"caf~", b"caf\xe9") for piece in whole.pieces])
 
 
-def error_in_200(ask: Ask) -> Reply:
+def error_in_200(ask: Ask, code: int | str | None = 502, message: str = "Provider returned error") -> Reply:
     """Routers in front of several providers report failures of these like this."""
-    return fail(200, "Provider returned error", None, code=502)
+    return fail(200, message, None, code=code)
 
 
 # Errors.

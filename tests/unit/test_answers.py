@@ -10,7 +10,7 @@ import pytest
 
 from pytest_novelty.answers import CONTRADICTION, NOT_UTF8, read_answer, read_raw
 from pytest_novelty.judges.base import Traits
-from pytest_novelty.model import NOT_NOVEL, NOVEL, SCHEMA_VIOLATION, UNPARSED, Document, Failure, Verdict
+from pytest_novelty.model import NOT_NOVEL, NOVEL, SCHEMA_VIOLATION, TRUNCATED, UNPARSED, Document, Failure, Verdict
 from pytest_novelty.protocols import PROTOCOLS
 
 POINTWISE, PAIRWISE = PROTOCOLS["pointwise"], PROTOCOLS["pairwise"]
@@ -157,6 +157,38 @@ def test_extras() -> None:
     extras = read_answer(answer, POINTWISE, Traits(), None).extras
     assert extras.retrieved == (Document("2609.1"), Document("7", "T", "2016"), Document("", "U"))
     assert (extras.tokens_in, extras.tokens_out, extras.cost_usd, extras.model) == (10, 5, 0.0, "m-1")
+
+
+CALLED = {"retries": 3, "latency_s": 9.0, "settings": "temperature=0 (refused)"}
+
+
+@pytest.mark.parametrize(
+    "wrap", [lambda told: {"novel": True, **told}, lambda told: {"answer": '{"novel": true}', **told}]
+)
+def test_only_judges_that_ship_tell_how_a_call_was_made(wrap: Any) -> None:
+    for reread in (False, True):
+        found = []
+        for tells_its_call in (False, True):
+            reading = read_answer(wrap(CALLED), POINTWISE, Traits(), None, tells_its_call=tells_its_call)
+            if reread:
+                reading = read_raw(reading.raw, POINTWISE, Traits(), None, tells_its_call=tells_its_call)
+            assert isinstance(reading.verdict, Verdict)
+            found.append((reading.extras.retries, reading.extras.latency_s, reading.extras.settings))
+        assert found == [(0, None, ""), tuple(CALLED.values())]
+    cut = {"answer": "On the one hand", "is_cut": True}
+    for tells_its_call, status in ((False, UNPARSED), (True, TRUNCATED)):
+        failure = read_answer(cut, POINTWISE, Traits(), None, tells_its_call=tells_its_call).verdict
+        assert isinstance(failure, Failure)
+        assert failure.status == status
+
+
+def test_names_that_a_judge_gives_are_short_and_printable() -> None:
+    reading = read_answer(
+        {"failed": {"status": "refused", "kind": "k\n" * 500}, "model": "m" * 500}, POINTWISE, Traits(), None
+    )
+    assert isinstance(reading.verdict, Failure)
+    assert reading.verdict.kind == "k?" * 100
+    assert reading.extras.model == "m" * 200
 
 
 @pytest.mark.parametrize("count", [-1, True, "5", 1.5, None, 2**63])

@@ -34,10 +34,11 @@ LAYERS = [
         "pace",
     ],
     ["designs", "own_ideas", "new_suite", "prompt_views"],
-    ["calls", "applicability", "outcomes", "recording", "store", "cassette", "budget"],
+    ["calls", "applicability", "outcomes", "recording", "store", "cassette", "budget", "generations"],
     ["lanes", "tickets", "sync_runner", "async_runner", "engine", "plan", "metrics"],
     [
         "derivation",
+        "misses",
         "runner",
         "baseline",
         "findings",
@@ -48,9 +49,10 @@ LAYERS = [
         "claiming",
         "comparing",
     ],
-    ["reports", "results", "dryrun"],
+    ["golden", "drifting", "probing"],
+    ["reports", "results", "dryrun", "keeping", "between_runs"],
     ["stopping"],
-    ["evaluation", "cli"],
+    ["evaluation", "cli", "cli_store", "cli_compare"],
     ["hookspecs", "_pytest", "conformance", "plugin"],
 ]
 """From the bottom. A module may import its own layer and those before it. The last layer is the pytest shell."""

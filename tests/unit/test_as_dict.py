@@ -154,7 +154,8 @@ def test_every_outcome_is_the_objects(written: dict[str, Any], report: Report) -
         assert item["tallies"] == result.outcome.tallies()
     assert written["outcomes"][0] == {
         "judge": "careful", "suite": "made", "variant": "reference", "instance": "i00", "label": NOT_NOVEL, "result": "wrong",
-        "correct": False, "score": 1.25, "tallies": {"-": {"votes": {NOT_NOVEL: 2}, "failed": {}}}, "reason": "as 0",
+        "correct": False, "score": 1.25, "tallies": {"-": {"votes": {NOT_NOVEL: 2}, "failed": {}}}, "scores": [1.25, 1.25],
+        "trace": None, "reason": "as 0",
     }  # fmt: skip
 
 
@@ -180,13 +181,27 @@ def test_what_cases_took_is_summed(unpriced: int, cost_usd: float | None, report
 def test_the_run_is_described(written: dict[str, Any], report: Report) -> None:
     run = written["run"]
     assert run["judges"] == [
-        {"name": name, "version": "1", "version_is_digest": False, "asked": None}
+        {
+            "name": name,
+            "version": "1",
+            "version_is_digest": False,
+            "asked": None,
+            "traits": {
+                "higher_is": "novel",
+                "threshold": None,
+                "score_range": None,
+                "may_tie": False,
+                "may_abstain": False,
+                "retrieves": False,
+                "honours_as_of": False,
+            },
+        }
         for name in ("careful", "other", "quiet")
     ]
     assert run["suites"] == [
         {
             "name": "made", "version": "1", "digest": "0" * 32, "protocol": "pointwise", "label_kind": "construction",
-            "variants": ["reference"], "instances": 12, "planned": 12, "looks": [], "look": None, "level": 0.95,
+            "cluster": None, "variants": ["reference"], "instances": 12, "planned": 12, "looks": [], "look": None, "level": 0.95,
             "blocklist": {},
         }
     ]  # fmt: skip
@@ -202,7 +217,8 @@ def test_the_run_is_described(written: dict[str, Any], report: Report) -> None:
 @pytest.mark.parametrize(
     "name",
     sorted(
-        {item.name for item in fields(Settings)} - {"judges", "suites", "base", "seed", "reports", "dry_run", "store"}
+        {item.name for item in fields(Settings)}
+        - {"judges", "suites", "base", "seed", "reports", "dry_run", "store", "baseline"}
     ),
 )
 def test_every_setting_that_bears_on_the_result_is_told(name: str, written: dict[str, Any], report: Report) -> None:

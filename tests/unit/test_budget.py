@@ -7,7 +7,7 @@ from pathlib import Path
 from threading import Barrier, Thread
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pytest_novelty.budget import MEASURED_CALLS, Ledger, Measured, MemoryLedger, SharedLedger
@@ -40,6 +40,45 @@ def test_a_call_that_cost_more_than_reserved_is_counted_in_full(make_ledger: Mak
     ledger.settle(0.5, 0.9)
     assert ledger.spent_usd() == pytest.approx(0.9)
     assert not ledger.reserve(0.2)
+
+
+def test_who_waits_is_not_overtaken(make_ledger: MakeLedger) -> None:
+    """What the cheap one gives back is not what it may take again and again while the dear one waits."""
+    ledger = make_ledger(1.0)
+    assert ledger.reserve(0.5, "cheap")
+    assert ledger.reserve(0.375, "cheap")
+    assert not ledger.reserve(0.75, "dear")
+    ledger.settle(0.375, 0.125)
+    assert not ledger.reserve(0.125, "cheap")  # it would fit
+    assert not ledger.reserve(0.75, "dear")
+    ledger.settle(0.5, 0.125)
+    assert not ledger.reserve(0.125, "cheap")
+    assert ledger.reserve(0.75, "dear")
+    assert not ledger.reserve(0.75, "dear")
+    assert not ledger.reserve(0.25, "dear")  # the cheap one is first now
+    ledger.settle(0.75, 0.25)
+    assert ledger.reserve(0.125, "cheap")
+    assert ledger.reserve(0.25, "dear")
+
+
+def test_who_leaves_the_line_holds_up_nobody(make_ledger: MakeLedger) -> None:
+    ledger = make_ledger(1.0)
+    assert not ledger.reserve(2.0, "dear")
+    assert not ledger.reserve(0.5, "cheap")
+    ledger.leave("dear")
+    assert ledger.reserve(0.5, "cheap")
+    ledger.leave("nobody")
+
+
+def test_a_budget_that_was_ended_is_reached_for_all(make_ledger: MakeLedger) -> None:
+    ledger = make_ledger(1.0)
+    assert ledger.reserve(0.5, "a")
+    ledger.end()
+    assert not ledger.reserve(0.0, "a")
+    assert not ledger.begin_measuring("j")
+    assert not ledger.fits_later(0.0)
+    ledger.settle(0.5, 0.25)
+    assert ledger.spent_usd() == 0.25
 
 
 @pytest.mark.parametrize("budget", [0.0, 1.0])
@@ -152,6 +191,7 @@ steps = st.lists(
 )
 
 
+@settings(deadline=None)
 @given(script=steps)
 def test_both_ledgers_behave_alike(script: list[tuple[str, int]], tmp_path_factory: pytest.TempPathFactory) -> None:
     store = SqliteStore(tmp_path_factory.mktemp("ledger") / "s")

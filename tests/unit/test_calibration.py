@@ -14,10 +14,12 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+import numpy as np
 import pytest
 
 from pytest_novelty.attribution import COIN, NOTHING, ORDER, TOGETHER, VARIANT
 from pytest_novelty.metrics.resampling import Resampler
+from pytest_novelty.metrics.view import Estimate
 
 FOLDER = Path(__file__).parents[1] / "calibration"
 RUNS = 400
@@ -26,6 +28,8 @@ RUNS = 400
 def load(name: str) -> ModuleType:
     """A script of the folder, under a name that no package has."""
     known = f"calibration_{name}"
+    if str(FOLDER) not in sys.path:
+        sys.path.append(str(FOLDER))  # the scripts import each other
     if known not in sys.modules:
         spec = spec_from_file_location(known, FOLDER / f"{name}.py")
         assert spec is not None
@@ -35,7 +39,7 @@ def load(name: str) -> ModuleType:
     return sys.modules[known]
 
 
-COVERAGE, CAUSES = load("coverage"), load("causes")
+COVERAGE, CAUSES, CELLS, TABLE = load("coverage"), load("causes"), load("cells"), load("table")
 
 
 @cache
@@ -43,32 +47,77 @@ def resampler_of(units: int) -> Resampler:
     return Resampler(units, 1_000)
 
 
-def slack(rate: float) -> float:
-    return 2 * sqrt(rate * (1 - rate) / RUNS)
+def slack(rate: float, runs: int = RUNS) -> float:
+    return 2 * sqrt(rate * (1 - rate) / runs)
 
 
 # --- intervals ----------------------------------------------------------------------------------------------
 
 GRID = [
     cell
-    for cell in COVERAGE.all_cells((40, 154))
-    if "clusters" not in cell.name and "AUROC" not in cell.name and (cell.n == 40 or "macro" not in cell.name)
+    for cell in [*CELLS.base_cells((40, 154)), *CELLS.two_view_cells((40,))]
+    if "AUROC" not in cell.name
+    and (cell.n == 40 or "macro" not in cell.name)
+    and ("[mean]" not in cell.name or cell.truth in (0.1, sqrt(0.1)))
 ]
-CLUSTERS = [cell for cell in COVERAGE.all_cells(()) if "20 clusters" in cell.name and "icc 0.3" in cell.name]
+SCORES = list(CELLS.score_cells(40))
+CLUSTERS = [
+    cell
+    for cell in CELLS.cluster_cells()
+    if cell.clusters in (5, 8, 20) and "icc 0.3" in cell.name and cell.n // cell.clusters > 4
+]
+DEAR = [*CELLS.rank_cells(40, 60), *CELLS.claim_cells(40, 60)]
+"""Cells of which a data set takes tens of milliseconds."""
 
 
-@pytest.mark.parametrize("cell", [*GRID, *CLUSTERS], ids=lambda cell: f"{cell.name}-{cell.n}-{cell.truth:g}")
+@pytest.mark.parametrize("cell", [*GRID, *SCORES, *CLUSTERS], ids=lambda cell: f"{cell.name}-{cell.n}-{cell.truth:g}")
 def test_a_simulated_cell(cell: Any) -> None:
     """Coverage of at least 93 %, false failures and false passes of a gate at the truth of at most 6 %."""
-    units = int(cell.name.split()[1]) if "clusters" in cell.name else cell.n
-    result = COVERAGE.simulate(cell, RUNS, 0, resampler_of(units))
+    result = COVERAGE.simulate(cell, RUNS, 0, resampler_of(cell.units))
     assert result.coverage >= 0.93 - slack(0.93)
     assert result.above <= cell.error_limit + slack(cell.error_limit)
     assert result.below <= cell.error_limit + slack(cell.error_limit)
 
 
+@pytest.mark.parametrize("cell", DEAR, ids=lambda cell: f"{cell.name}-{cell.truth:.3g}")
+def test_a_dear_cell(cell: Any) -> None:
+    runs = 60
+    result = COVERAGE.simulate(cell, runs, 0, Resampler(cell.units, 300))
+    assert result.coverage >= 0.93 - slack(0.93, runs)
+    assert max(result.above, result.below) <= 0.06 + slack(0.06, runs)
+
+
+def test_every_kind_of_metric_has_a_cell() -> None:
+    names = {cell.name.split(",")[0] for cell in CELLS.all_cells((40,))}
+    assert names >= {
+        "score shift", "RMS score shift", "rank flip", "top churn", "claim", "null flip rate", "excess flip", "position bias",
+        "[mean] of the flip rate of 2", "[mean] of the vote shift of 5",
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("catalogue", "name", "cell"),
+    [("CATALOGUE", "soft_accuracy", "soft accuracy, same"), ("PAIRED", "excess_flip", "excess flip, same"), ("PAIRED", "score_shift", "score shift, scatter 0")],
+)  # fmt: skip
+def test_a_broken_estimator_leaves_its_band(
+    catalogue: str, name: str, cell: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The cells are of the metrics of the catalogue: one that is a quarter too large is not covered."""
+    table = getattr(CELLS, catalogue)
+    entry = table[name]
+
+    class Broken:
+        def later(self, member: Any) -> Any:
+            estimate = entry.compute(member)
+            return Estimate(estimate.value, estimate.low + 0.25, estimate.high + 0.25, estimate.n)
+
+    monkeypatch.setitem(table, name, Broken())
+    (found,) = [one for one in [*CELLS.base_cells((40,)), *CELLS.score_cells(40)] if one.name == cell][:1]
+    assert COVERAGE.simulate(found, 50, 0, resampler_of(40)).coverage < 0.8
+
+
 def test_areas() -> None:
-    for cell in COVERAGE.all_cells((40,)):
+    for cell in CELLS.base_cells((40,)):
         if "AUROC" in cell.name:
             result = COVERAGE.simulate(cell, 100, 0, resampler_of(40))
             assert result.coverage >= 0.93 - 2 * sqrt(0.93 * 0.07 / 100)
@@ -81,6 +130,54 @@ def test_shares_by_enumeration() -> None:
     for name, n, truth, result in rows:
         assert result.coverage >= 0.95 - 1e-9, (name, n, truth)
         assert max(result.above, result.below) <= 0.025 + 1e-9, (name, n, truth)
+
+
+# --- tests --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("cell", [cell for cell in TABLE.test_cells() if cell[1] == 40], ids=lambda cell: cell[0])
+def test_a_test_where_nothing_differs(cell: Any) -> None:
+    """At most 5 % of data sets have p <= .05."""
+    name, _, most, once = cell
+    rng = np.random.default_rng([1, *name.encode()])
+    runs = 300 if most > 500 else 40
+    found = [once(rng) for _ in range(runs)]
+    assert any(p is not None for p in found)
+    assert sum(p is not None and p <= 0.05 for p in found) / runs <= 0.05 + slack(0.05, runs)
+
+
+@pytest.mark.parametrize(
+    ("rate", "runs", "marked"), [(0.05, 100, ""), (0.0643, 1000, "!"), (0.0637, 1000, ""), (0.09, 100, "")]
+)
+def test_tests_and_gates_are_marked(rate: float, runs: int, marked: str) -> None:
+    """More than two standard errors above 5 %."""
+    assert TABLE.mark(rate, runs) == marked
+
+
+def test_a_marked_line_is_an_exit_status(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    out = tmp_path / "TABLE.md"
+    monkeypatch.setattr(sys, "argv", ["table.py", "--runs", "100", "--out", str(out)])
+    monkeypatch.setattr(TABLE.grid, "all_cells", lambda sizes: iter([]))
+    monkeypatch.setattr(TABLE.grid, "cluster_cells", lambda: iter([]))
+    monkeypatch.setattr(TABLE, "exact_rows", lambda: iter([]))
+    monkeypatch.setattr(TABLE, "cause_rows", lambda runs, kept: [])
+    monkeypatch.setattr(TABLE, "test_cells", lambda: iter([("made", 40, 50, lambda rng: 0.01)]))
+    monkeypatch.setattr(TABLE, "look_rows", lambda runs, seed: iter([("60..300", 0.1, 0.01, 0.01)]))
+    assert TABLE.main() == 1
+    assert "| made | 40 | 100.00% | 50 | ! |" in out.read_text()
+    monkeypatch.setattr(TABLE, "test_cells", lambda: iter([("fine", 40, 50, lambda rng: 0.5)]))
+    assert TABLE.main() == 0
+    monkeypatch.setattr(TABLE, "look_rows", lambda runs, seed: iter([("60..300", 0.1, 0.1, 0.1)]))
+    assert TABLE.main() == 1
+
+
+def test_lines_of_an_earlier_table_are_kept() -> None:
+    text = "| score shift | 40 | 0.5 | 95.0% | 10000 |  |\n| made | 40 | 3.00% | 50 |  |\n"
+    kept = TABLE.Kept(text, ["made"])
+    assert kept.find("score shift", 40, "0.5") == text.splitlines()[0]
+    assert kept.find("score shift", 40, "0.6") is None
+    assert kept.find("made", 40) is None
+    assert TABLE.Kept(text, []).find("made", 40) == text.splitlines()[1]
 
 
 # --- causes -------------------------------------------------------------------------------------------------

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from itertools import permutations
+from math import hypot
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ import pytest
 from pytest_novelty.claiming import find_claims
 from pytest_novelty.judges.base import Traits
 from pytest_novelty.metrics.claims import MEAN_SCORE, NOVEL_SHARE, WON, differences
+from pytest_novelty.metrics.intervals import wilson
 from pytest_novelty.metrics.view import View
 from pytest_novelty.model import Axes, Contrast, Suite, Variant
 from pytest_novelty.plan import SuitePlan
@@ -72,6 +74,26 @@ def test_shares_of_ideas_called_novel(make_view: ViewOf) -> None:
     assert 0.1 < found.estimate.low < found.estimate.value < found.estimate.high < 0.85
     assert found.p is not None
     assert found.p < 0.02
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_a_difference_of_all_and_none_has_newcombes_interval(sign: int, make_view: ViewOf) -> None:
+    """8 of 8 less 0 of 12: nothing varies for a bootstrap; the ends follow from the two Wilson intervals."""
+    systems = ["o"] * 8 + ["b"] * 12 if sign > 0 else ["b"] * 8 + ["o"] * 12
+    view = with_systems(make_view(["xx"] * 8 + ["yy"] * 12, protocol="pointwise", gold=None), systems)
+    (found,) = differences(view, CONTRAST)
+    every, none = wilson(1.0, 8), wilson(0.0, 12)
+    assert every is not None
+    assert none is not None
+    near = 1 - hypot(1 - every.low, none.high)
+    assert found.estimate.value == sign
+    assert (found.estimate.low, found.estimate.high) == pytest.approx((near, 1.0) if sign > 0 else (-1.0, -near))
+
+
+def test_no_p_of_shuffled_names_is_smaller_than_the_shuffles_allow(make_view: ViewOf) -> None:
+    view = with_systems(make_view(["xx"] * 20 + ["yy"] * 20, protocol="pointwise", gold=None), ["o"] * 20 + ["b"] * 20)
+    (found,) = differences(view, CONTRAST)
+    assert found.p == 1 / 5_000
 
 
 def test_equal_shares_have_an_interval_nonetheless(make_view: ViewOf) -> None:

@@ -13,7 +13,9 @@ import pytest
 
 from pytest_novelty.cli import main
 from pytest_novelty.data import data_folder
+from pytest_novelty.errors import JudgeError
 from pytest_novelty.evaluation import evaluate
+from pytest_novelty.judges.llm.files import load_judge_file
 from pytest_novelty.model import Suite
 
 HEAD = """format: novelty-suite/1
@@ -132,6 +134,134 @@ def test_a_broken_prompt(old: str, new: str, said: str, run: Said, tmp_path: Pat
     assert said in out.splitlines()[0]
     assert out.startswith("ERROR ")
     assert out.endswith("1 checked, 1 not valid\n")
+
+
+JUDGE = """format: novelty-judge/1
+model: openai:m
+"""
+EVERYTHING = {
+    "a judge": (
+        "j.yaml",
+        "model: anthropic:claude\neffort: huge\nmodell: x\nretries: -1\nheaders: {X: ab cd, Y: 5}\nprompts: {pairwize: a}\n"
+        "seed: nope\nparameters: {seed: 1, api_key: x}\n",
+        [
+            *[
+                "1: model must begin with openai: or litellm:",
+                "1: 'format' is missing. A judge file begins with format:",
+            ],
+            *["2: effort: 'huge'", "3: unknown key 'modell' (did you mean 'model'?)", "4: retries: -1"],
+            *["5: headers.Y: 5", "5: the header 'X' must name", "6: unknown protocol 'pairwize'"],
+            "7: seed: 'nope' is not of type boolean or integer",
+            *["8: 'seed' is no parameter", "8: 'api_key' is no parameter"],
+        ],
+    ),
+    "a judge of another format": (
+        "j.yaml",
+        "format: novelty-judge/2\nmodel: gpt-5\n",
+        ["1: this is not the format of a judge file", "2: model must begin"],
+    ),
+    "a judge's prompts": (
+        "j.yaml",
+        f"{JUDGE}prompts: {{pairwise: p.yaml, pointwise: q.yaml}}\n",
+        [": unknown prompt 'p.yaml'", ": unknown prompt 'q.yaml'"],
+    ),
+    "a suite": (
+        "suite.yaml",
+        HEAD.replace("experts", "everyone") + "colour: blue\nshape: round\n",
+        ["5: label_kind: 'everyone'", "7: unknown key 'colour'", "8: unknown key 'shape'"],
+    ),
+    "a suite without its format": (
+        "suite.yaml",
+        HEAD.partition("\n")[2].replace('version: "1"\n', ""),
+        ["1: 'format', 'version' are missing. A suite begins with format: novelty-suite/1"],
+    ),
+    "variants": (
+        "suite.yaml",
+        HEAD
+        + "defaults: {prompt: absent}\nvariants:\n  reference: {votes: 2}\n  same: {votes: 3}\n  b: {prompt: none}\n",
+        ["7: unknown prompt 'absent'", "9: a variant may not be called", "11: unknown prompt 'none'"],
+    ),
+    "gates": (
+        "suite.yaml",
+        HEAD + "gates:\n  - acuracy>=0.8\n  - accuracy>=0.8\n  - accuracy=>0.8\n",
+        ["8: ", "10: "],
+    ),
+    "a blocklist": (
+        "suite.yaml",
+        HEAD + "blocklist:\n  - {id: a, reason: r}\n  - {id: i1, reason: r}\n  - {id: i1, reason: r}\n",
+        ["8: the blocklist names an unknown instance 'a'", "10: the blocklist names 'i1' twice"],
+    ),
+    "instances": (
+        "instances.jsonl",
+        ROW + "{\n" + ROW + '{"id": "i2", "idea": {}, "gold": "novel", "x": 1}\n'
+        '{"id": "i3", "idea": {"text": "x"}, "gold": "maybe"}\n\n\xff\n',
+        [
+            *["2: is not JSON", "3, instance 'i1': the id 'i1' occurs twice (first in line 1)"],
+            *["4, instance 'i2': idea: 'text' is missing", "4, instance 'i2': unknown key 'x'"],
+            *["5, instance 'i3': gold: 'maybe'", "7: is not UTF-8"],
+        ],
+    ),
+    "ideas": (
+        "ideas.jsonl",
+        '{"text": ""}\n"Good."\n{"title": "t"}\n[\n{"text": "t", "colour": 1, "year": "x"}\n',
+        ["1: text: must not be", "3: 'text' is missing", "4: is not JSON", "5: unknown key 'colour'", "5: year: 'x'"],
+    ),
+    "a prompt": (
+        "p.yaml",
+        "version: 1\nprotocol: pointwise\ncolour: blue\nmessages: []\noutput: {}\n",
+        [
+            *["1: version: 1 is not", "1: 'format', 'name' are missing. A prompt begins with format: novelty-prompt/1"],
+            *["3: unknown key 'colour'", "4: messages: []", "5: output: 'type', 'properties', 'required' are missing"],
+        ],
+    ),
+    "a prompt's parts": (
+        "p.yaml",
+        PROMPT.replace("{{ idea.text }}", "{{ idea.text").replace("protocol: pointwise", "protocol: telepathy"),
+        ["4: unknown protocol 'telepathy'", "6: template syntax"],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", EVERYTHING)
+def test_everything_that_is_wrong_with_a_file_is_said_each_with_its_line(name: str, run: Said, tmp_path: Path) -> None:
+    file, text, wanted = EVERYTHING[name]
+    path = tmp_path / file
+    if file in ("suite.yaml", "instances.jsonl"):
+        write_suite(tmp_path)
+    path.write_bytes(text.encode("latin-1"))
+    status, out, err = run("validate", tmp_path if file == "instances.jsonl" else path)
+    *errors, last = out.splitlines()
+    assert (status, err, last) == (1, "", "1 checked, 1 not valid")
+    expected = [f"ERROR {path}{'' if said.startswith(':') else ':'}{said}" for said in wanted]
+    assert [line[: len(said)] for line, said in zip(sorted(errors), sorted(expected), strict=True)] == sorted(expected)
+    lines = [said.split(":", 2)[1].partition(",")[0] for said in errors]
+    assert lines == sorted(lines, key=lambda number: int(number) if number.isdigit() else 0)
+
+
+def test_a_run_says_the_first_error_and_how_many_there_are(tmp_path: Path) -> None:
+    path = tmp_path / "j.yaml"
+    path.write_text("format: novelty-judge/1\nmodel: gpt-5\nretries: -1\n")
+    with pytest.raises(JudgeError) as caught:
+        load_judge_file(path)
+    assert str(caught.value).startswith(f"{path}:2: model must begin")
+    assert str(caught.value).endswith(". And 1 more error: pytest-novelty validate shows all")
+    path.write_text("format: novelty-judge/1\nmodel: openai:m\nretries: -1\n")
+    with pytest.raises(JudgeError) as caught:
+        load_judge_file(path)
+    assert "more" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ('{"format": "novelty-judge/1",\n "model": "openai:m"}\n', "judge m, openai:m"),
+        ("format : novelty-judge/1\nmodel: openai:m\n", "judge m, openai:m"),
+    ],
+)
+def test_a_judge_file_is_one_however_it_is_written(text: str, said: str, run: Said, tmp_path: Path) -> None:
+    path = tmp_path / "j.yaml"
+    path.write_text(text)
+    assert run("validate", path) == (0, f"{path}: {said}\n1 checked, 0 not valid\n", "")
 
 
 def test_a_prompt_that_a_suite_uses_is_checked_with_it(run: Said, tmp_path: Path) -> None:

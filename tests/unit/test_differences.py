@@ -14,7 +14,7 @@ from pytest_novelty.judges.base import Traits
 from pytest_novelty.metrics.auroc import auroc, swap_values
 from pytest_novelty.metrics.catalogue import CATALOGUE
 from pytest_novelty.metrics.differences import CHANGES, Change, adjusted, changes
-from pytest_novelty.metrics.intervals import tango
+from pytest_novelty.metrics.intervals import clopper_pearson, tango
 from pytest_novelty.metrics.pairing import SAME_CALLS, Pair
 from pytest_novelty.metrics.permutation import swap_test
 from pytest_novelty.metrics.view import Estimate, View
@@ -80,6 +80,20 @@ def test_position_bias_changes_sign(make_view: ViewOf) -> None:
     assert change.estimate.low > 0.9
 
 
+@pytest.mark.parametrize(("metric", "ballot", "reach"), [("position_bias", TIED, 2.0), ("soft_accuracy", WRONG, 1.0)])
+def test_one_instance_that_changes_bounds_the_change_by_what_one_can(
+    metric: str, ballot: str, reach: float, make_view: ViewOf
+) -> None:
+    """39 of 40 stay: the ends are the exact bounds on the shares of others, times the range of one difference."""
+    pair = Pair(make_view([RIGHT] * 39 + [ballot]), make_view([RIGHT] * 40))
+    estimate = of(pair)[metric].estimate
+    none, one = clopper_pearson(0, 40), clopper_pearson(1, 40)
+    assert none is not None
+    assert one is not None
+    up, down = (one, none) if metric == "position_bias" else (none, one)
+    assert (estimate.low, estimate.high) == pytest.approx((-down.high * reach, up.high * reach))
+
+
 def test_whole_clusters_are_swapped(make_view: ViewOf) -> None:
     one, other = [WRONG] * 12, [RIGHT] * 12
     alone = of(Pair(make_view(one), make_view(other)))["strict_accuracy"]
@@ -103,6 +117,15 @@ def test_few_changed_outcomes_have_counts_and_a_test(make_view: ViewOf) -> None:
     assert (change.estimate.low, change.estimate.high, change.estimate.note) == (None, None, "4 outcomes changed")
     # all 16 assignments of four changed outcomes: as extreme are only the two that put them on one side
     assert change.p == pytest.approx(2 / 16)
+
+
+@pytest.mark.parametrize(("changed", "has_one"), [(9, False), (10, True)])
+def test_ten_changed_outcomes_are_not_few(changed: int, has_one: bool, make_view: ViewOf) -> None:
+    gold = "x" * 20 + "y" * 20
+    said = "y" * changed + "x" * (20 - changed) + "y" * 20
+    change = of(Pair(ideas(make_view, said, gold), ideas(make_view, gold, gold)))["macro_f1"]
+    assert change.estimate.note == f"{changed} outcomes changed"
+    assert (change.estimate.low is not None) == has_one
 
 
 def test_many_changed_outcomes_have_an_interval(make_view: ViewOf) -> None:

@@ -13,10 +13,13 @@ from hypothesis import strategies as st
 from pytest_novelty.metrics import exchange
 from pytest_novelty.metrics.exchange import (
     DRAWS,
+    SCORE_DRAWS,
+    Null,
     noise_flips,
     noise_flips_of_scores,
     null_of_excess,
     outcome_codes,
+    score_exchange_p,
     splits,
 )
 from pytest_novelty.metrics.resampling import FloatArray, IntArray
@@ -267,3 +270,21 @@ def test_many_scores_are_drawn() -> None:
     drawn: FloatArray = noise_flips_of_scores(one, other, 0.1, 0)
     assert 0 <= drawn[0] <= 1
     assert (drawn == noise_flips_of_scores(one, other, 0.1, 0)).all()
+
+
+@pytest.mark.parametrize(("alpha", "critical"), [(0.25, 1.0), (0.26, 1.0), (0.5, 0.5), (0.24, 1.5), (1.0, 0.0)])
+def test_the_critical_excess_has_a_tail_of_at_most_the_level(alpha: float, critical: float) -> None:
+    """A tail that equals the level is enough; where none is small enough, one step above the largest value."""
+    null = Null(4, np.array([0.0, 0.5, 1.0]), np.array([0.5, 0.25, 0.25]), exact=True)
+    assert null.critical(alpha) == critical
+    assert (null.tail(critical) <= alpha) or critical > 1
+
+
+def test_a_mean_score_at_the_threshold_reaches_it() -> None:
+    """Of 5, 5, 5 and 4 one side always has the 4: its mean of 4.5 fails, the other's 5 does not."""
+    assert noise_flips_of_scores([[5.0, 5.0]], [[5.0, 4.0]], 5.0, 0) == pytest.approx([1.0])
+
+
+def test_no_p_of_scores_is_smaller_than_its_draws_allow() -> None:
+    assert score_exchange_p([[0.0] * 3] * 40, [[10.0] * 3] * 40) == 1 / (SCORE_DRAWS + 1)
+    assert score_exchange_p([[5.0] * 3] * 4, [[5.0] * 3] * 4) == 1.0

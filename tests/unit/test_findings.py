@@ -217,5 +217,22 @@ def test_few_clusters_are_told(count: int, told: bool, make_view: Callable[..., 
         ("made", variant, "judge"): make_view(["xx xx"] * count, clusters=letters) for variant in ("reference", "P1")
     }
     found = find_few_clusters(views)
-    assert found == (["made has 19 clusters: with fewer than 20 intervals are wide, and rough"] if told else [])
+    told_of = "made has 19 clusters: what none of them shows may hold of 18 % of others like them; "
+    assert found == ([f"{told_of}with fewer than 20 intervals are wide, and rough"] if told else [])
     assert find_few_clusters({("made", "reference", "judge"): make_view(["xx xx"])}) == []
+
+
+@pytest.mark.parametrize(
+    ("count", "said"),
+    [
+        (1, "made has 1 cluster: there are no intervals, and gates are decided by their values alone if at all"),
+        (2, "2 clusters: what none of them shows may hold of 84 % of others like them; with fewer than 10 hardly a gate can be decided"),
+        (5, "5 clusters: what none of them shows may hold of 52 % of others like them; with fewer than 10 hardly a gate can be decided"),
+        (9, "9 clusters: what none of them shows may hold of 34 % of others like them; with fewer than 10 hardly a gate can be decided"),
+        (10, "10 clusters: what none of them shows may hold of 31 % of others like them; with fewer than 20 intervals are wide, and rough"),
+    ],
+)  # fmt: skip
+def test_so_few_clusters_can_hardly_decide_anything(count: int, said: str, make_view: Callable[..., View]) -> None:
+    view = make_view(["xx xx"] * 20, clusters="".join("abcdefghij"[k % count] for k in range(20)))
+    (found,) = find_few_clusters({("made", "reference", "judge"): view})
+    assert found.endswith(said)

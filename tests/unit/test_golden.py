@@ -8,6 +8,8 @@ import pytest
 
 from pytest_novelty import evaluate
 from pytest_novelty.data import data_folder
+from pytest_novelty.drifting import SAME, compare, compare_all
+from pytest_novelty.golden import make_golden, read_text
 from pytest_novelty.suites import embedded_suites
 
 SUITES = sorted(embedded_suites())
@@ -17,22 +19,15 @@ def golden_file(suite: str) -> Path:
     return data_folder("golden") / f"{suite}.lexical.txt"
 
 
-def verdicts_of(suite: str) -> str:
-    report = evaluate("lexical", suite)
-    lines = [f"{item.instance}\t{item.outcome.label}\t{item.outcome.result}" for item in report.outcomes]
-    return "\n".join(lines) + "\n"
-
-
 @pytest.mark.parametrize("suite", SUITES)
 def test_lexical_says_what_it_said(suite: str) -> None:
-    expected = golden_file(suite).read_text(encoding="utf-8")
-    assert verdicts_of(suite) == expected
+    report = evaluate("lexical", suite)
+    planned, judge = report.plan.suites[suite], report.plan.judges[0]
+    old = read_text(golden_file(suite).read_text(encoding="utf-8"), golden_file(suite))
+    new = make_golden(report.plan, planned, judge, report.outcomes)
+    (drift,) = compare_all([compare(report.plan, planned, judge, old, new, "golden")])
+    assert (drift.verdict, drift.changes, drift.n) == (SAME, (), len(planned.suite.instances)), drift.sentence
 
 
 def test_no_golden_file_is_left_over() -> None:
     assert {path.name for path in data_folder("golden").glob("*.txt")} == {golden_file(suite).name for suite in SUITES}
-
-
-if __name__ == "__main__":
-    for name in SUITES:
-        golden_file(name).write_text(verdicts_of(name), encoding="utf-8")

@@ -11,6 +11,7 @@ import pytest
 from pytest_novelty.data import data_folder
 from pytest_novelty.evaluation import evaluate
 from pytest_novelty.headline import coin_accuracy, make_headline, percent, with_interval
+from pytest_novelty.measuring import VariantResult
 from pytest_novelty.metrics.view import Estimate
 from pytest_novelty.model import NOT_NOVEL, NOVEL, Idea, Suite, Work
 from pytest_novelty.plan import Plan
@@ -265,3 +266,35 @@ def test_with_a_shipped_suite_alone_the_users_ideas_are_not_measured(suite_of: C
 def test_nothing_judged() -> None:
     plan = Plan(Settings(("mine",), data_folder("suites")), (), {})
     assert make_headline(Report(plan, [], [], [], [], Calls(), [], "")) == "Nothing was judged."
+
+
+# --- the variant that moves it most -------------------------------------------------------------------------
+
+
+def moving(
+    name: str, shift: float | None, lost: float = 0.0, cause: str = "variant", axis: str = "prompt"
+) -> VariantResult:
+    estimates = {"vote_shift": Estimate(shift) if shift is not None else Estimate.undefined("scores only")}
+    return VariantResult("mine", "made", name, (axis,), 10, cause, "", estimates, moved_p=0.001, lost=lost)
+
+
+@pytest.mark.parametrize(
+    ("variants", "said"),
+    [
+        ([("a", 0.2), ("b", 0.4), ("c", 0.3)], "rewording (b) moves its votes by 40 points beyond noise"),
+        ([("a", 0.2), ("b", 0.4, 0.0, "nothing found"), ("c", 0.3)], "rewording (c) moves its votes by 30 points beyond noise"),
+        ([("a", 0.3, 0.1), ("b", 0.3, 0.2), ("c", 0.3, 0.1)], "rewording (b) moves its votes by 30 points beyond noise"),  # equal shifts: who costs more votes
+        ([("a", 0.3), ("b", 0.3)], "rewording (a) moves its votes by 30 points beyond noise"),  # all equal: the first by name
+        ([("a", None), ("b", 0.1)], "rewording (b) moves its votes by 10 points beyond noise"),
+        ([("a", 0.0), ("b", 0.0, 0.5, "votes lost")], "rewording (b) takes 50 % of its votes away"),
+        ([("a", None)], "rewording (a) moves its scores"),
+        ([("a", 0.2, 0.0, "variant", "format"), ("b", 0.1)], "another rendering (a) moves its votes by 20 points beyond noise"),
+        ([("a", 0.2, 0.0, "nothing found"), ("b", 0.1, 0.0, "nothing found")], "none of 2 variants is seen to move it"),
+    ],
+)  # fmt: skip
+def test_the_variant_that_moves_it_most(
+    variants: list[tuple[Any, ...]], said: str, suite_of: Callable[..., Suite]
+) -> None:
+    report = evaluate({"mine": RIGHT}, suite_of())
+    report = replace(report, variants=[moving(*one) for one in variants])
+    assert f"; {said}; " in make_headline(report)

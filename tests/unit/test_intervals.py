@@ -14,6 +14,7 @@ from pytest_novelty.metrics.intervals import (
     Interval,
     Resampler,
     Statistic,
+    bca,
     bca_all,
     clopper_pearson,
     paired_share_interval,
@@ -409,17 +410,100 @@ def test_few_large_values_among_noise_bound_an_excess() -> None:
     assert signed_interval(many, values, minimum=-0.5, few_large=True) == signed_interval(many, values, minimum=-0.5)
 
 
-def test_few_large_values_are_counted_in_clusters() -> None:
-    values = np.tile([1.0, 0.2, -0.1, 0.1], 10)
-    clusters = np.repeat(np.arange(4), 10)
-    stat = Statistic(
-        np.column_stack([values, np.ones(40)]), lambda sums: sums[..., 0] / sums[..., 1], clusters.astype(np.int64)
-    )
-    bounded = signed_interval(stat, values, minimum=-0.5, few_large=True)
-    upper = clopper_pearson(4, 4)
-    assert bounded is not None
-    assert upper is not None
-    assert bounded.high == pytest.approx(upper.high)  # every cluster has one
+# --- few clusters -------------------------------------------------------------------------------------------
+
+
+def test_over_clusters_students_t_and_whole_clusters_at_the_far_end() -> None:
+    """Cluster means .1, .2, .3 and .9: t with three degrees of freedom below; above, one of four is large, so that at most what
+    one of four may be is: of the way from the mean of the others to that of the large one.
+    """
+    values = np.array([0.0, 0.2, 0.1, 0.3, 0.2, 0.4, 0.8, 1.0])
+    clusters = np.repeat(np.arange(4), 2)
+    interval = signed_interval(mean(values, clusters), values)
+    means = np.array([0.1, 0.2, 0.3, 0.9])
+    half = stats.t.ppf(0.975, 3) * means.std(ddof=1) / 2
+    one, none = clopper_pearson(1, 4), clopper_pearson(0, 4)
+    assert one is not None
+    assert none is not None
+    low, high = bounds(interval)
+    assert high == pytest.approx(max(means.mean() + half, 0.2 + one.high * 0.7))
+    assert low == pytest.approx(min(means.mean() - half, means.mean() - none.high * (1 + means.mean())))
+    assert interval is not None
+    assert interval.method == "BCa/t over 4 units"
+
+
+@pytest.mark.parametrize("size", [1, 6])
+@pytest.mark.parametrize("count", [2, 3, 5, 8])
+def test_where_nothing_varies_whole_clusters_may_be_unseen(count: int, size: int) -> None:
+    values, clusters = np.full(count * size, 0.25), np.repeat(np.arange(count), size)
+    unseen = clopper_pearson(0, count)
+    assert unseen is not None
+    stat = mean(values, clusters if size > 1 else None)
+    expected = (0.25 - unseen.high * 1.25, 0.25 + unseen.high * 0.75)
+    assert bounds(signed_interval(stat, values)) == pytest.approx(expected)
+    of_excess = signed_interval(stat, values, minimum=-0.5, clip_at_zero=True, few_large=True)
+    assert bounds(of_excess) == pytest.approx((max(0.0, 0.25 - unseen.high * 0.75), expected[1]))
+    assert bounds(share_interval(values > 0.5, clusters)) == pytest.approx((0.0, unseen.high))
+    assert bounds(share_interval(values < 0.5, clusters)) == pytest.approx((1 - unseen.high, 1.0))
+
+
+@pytest.mark.parametrize("large", [4, 5])
+def test_five_large_clusters_are_not_few(large: int) -> None:
+    values = np.array([0.9] * large + [0.0] * (60 - large))
+    clusters, resampler = np.arange(60), Resampler(60)
+    stat = mean(values, clusters)
+    high = bounds(signed_interval(stat, values, resampler=resampler))[1]
+    share, core = clopper_pearson(large, 60), bca(stat, resampler)
+    assert share is not None
+    t = values.mean() + stats.t.ppf(0.975, 59) * values.std(ddof=1) / np.sqrt(60)
+    others = 0.9 * share.high if large < 5 else 0.0
+    assert high == pytest.approx(max(bounds(core)[1], t, others))
+    assert (high == pytest.approx(others)) == (large < 5)
+
+
+@pytest.mark.parametrize(("off", "widened"), [(9, True), (10, False)])
+def test_ten_off_the_mode_are_not_few(off: int, widened: bool) -> None:
+    values = np.array([0.3] * off + [0.0] * (60 - off))
+    resampler = Resampler(60)
+    interval, core = signed_interval(mean(values), values, resampler=resampler), bca(mean(values), resampler)
+    assert interval is not None
+    assert interval.method == ("BCa, widened" if widened else "BCa")
+    assert (interval == core) != widened
+
+
+def test_one_instance_is_a_unit_of_its_own() -> None:
+    values = np.array([0.5])
+    assert bounds(signed_interval(mean(values), values)) == pytest.approx((0.5 - 0.975 * 1.5, 0.5 + 0.975 * 0.5))
+
+
+@pytest.mark.parametrize("count", [3, 5, 8, 12])
+@pytest.mark.parametrize("turned", [0.0, 0.1, 0.3])
+def test_coverage_of_a_bias_over_few_clusters(count: int, turned: float) -> None:
+    """Noisy instances in clusters, of which a share follows the position altogether: covered, and not by the whole range."""
+    rng, resampler = np.random.default_rng([11, count]), Resampler(count, 200)
+    clusters = np.repeat(np.arange(count), 20)
+    firm = (rng.random((300, count)) < turned)[:, clusters]
+    noise = rng.integers(-1, 2, size=firm.shape) / 3
+    values = np.where(firm, 1.0, noise)
+    found = [signed_interval(mean(row, clusters), row, resampler=resampler) for row in values]
+    assert coverage(found, turned) >= 0.93
+    widths = [width(interval) for interval in found]
+    assert np.mean(widths) < {3: 1.8, 5: 1.3, 8: 0.95, 12: 0.75}[count]
+
+
+def test_few_clusters_that_stand_out_widen_a_share() -> None:
+    """One of eight clusters has a few events: as many clusters of at least a half as one would see none of."""
+    clusters = np.repeat(np.arange(8), 20)
+    events = np.arange(160) < 3
+    none = clopper_pearson(0, 8)
+    assert none is not None
+    others = 3 / 160
+    interval = share_interval(events, clusters)
+    assert bounds(interval)[1] == pytest.approx(others + none.high * (0.5 - others))
+    rng = np.random.default_rng(12)
+    means = rng.beta(0.05 * 7 / 3, 0.95 * 7 / 3, size=(RUNS, 8))[:, clusters]
+    drawn = rng.random((RUNS, 160)) < means
+    assert coverage([share_interval(row, clusters) for row in drawn], 0.05) >= 0.93
 
 
 def test_few_clusters_that_stand_out_widen_a_mean() -> None:

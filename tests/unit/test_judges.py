@@ -19,6 +19,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_novelty.answers import read_answer
+from pytest_novelty.cassette import without_texts
 from pytest_novelty.errors import JudgeError, UnknownNameError
 from pytest_novelty.judges.base import Judge, Traits, bind_judge
 from pytest_novelty.judges.chance import Chance
@@ -27,6 +28,7 @@ from pytest_novelty.judges.registry import SHIPPED, resolve_judges, slug_of
 from pytest_novelty.judges.replay import load_replay
 from pytest_novelty.model import TIE, Record, Request, ShownIdea, Verdict, Vote, Work
 from pytest_novelty.protocols import PROTOCOLS
+from pytest_novelty.recording import Recorder
 from pytest_novelty.store import record_to_dict
 
 
@@ -291,6 +293,60 @@ def test_a_replay_answers_as_recorded(
     except RuntimeError:
         verdict = None
     assert isinstance(verdict, Verdict) is (record.status == "ok")
+
+
+class ClaimsToBeOurs:
+    asks_a_server = repeats_records = tells_its_calls = True
+
+    def __call__(self, request: Any) -> dict[str, Any]:
+        return {"winner": "A", **CALLED}
+
+
+CALLED = {"retries": 3, "latency_s": 9.0, "settings": "temperature=0 (refused)"}
+
+
+@pytest.mark.parametrize("function", [lambda request: {"winner": "A", **CALLED}, ClaimsToBeOurs()])
+def test_a_users_judge_cannot_write_what_is_measured(
+    function: Any, make_suite: Any, make_case: Any, plan_calls: Any
+) -> None:
+    call = plan_calls(make_case(make_suite("pairwise"), function))[0]
+    record = Recorder().answered(call, function(call.request), 0.5)
+    again = Recorder().reread(call, record)
+    for each in (record, again):
+        assert (each.status, each.retries, each.latency_s, each.settings) == ("ok", 0, 0.5, "")
+
+
+def test_a_replay_measures_its_own_calls_and_keeps_how_a_model_was_asked(
+    tmp_path: Path, make_suite: Any, make_case: Any, plan_calls: Any
+) -> None:
+    raw = json.dumps({"answer": '{"winner": "A"}', "model": "served", "cost_usd": 2.0, **CALLED})
+    cut = json.dumps({"answer": "On the one hand", "is_cut": True})
+    rows = [
+        RECORD._replace(raw=raw, settings="schema, temperature=0 (refused)", cost_usd=2.0),
+        RECORD._replace(raw=raw, sample=1),  # a user's judge: the answer's own settings never counted
+        RECORD._replace(raw=cut, sample=2, status="truncated", label=None),
+        RECORD._replace(raw=cut, order="ba", status="unparsed", label=None),
+    ]
+    judge = resolve(f"replay:{write_records(tmp_path / 'r.jsonl', *rows)}", tmp_path)
+    calls = {(call.order, call.sample): call for call in plan_calls(make_case(make_suite("pairwise"), judge, votes=3))}
+    records = [
+        Recorder().answered(call := calls[row.order, row.sample], judge.function(call.request), 0.5) for row in rows
+    ]
+    assert [(each.retries, each.latency_s, each.cost_usd) for each in records] == [(0, 0.5, 0.0)] * 4
+    assert [each.settings for each in records] == ["schema, temperature=0 (refused)", "", "", ""]
+    assert [each.status for each in records] == ["ok", "ok", "truncated", "unparsed"]
+    assert records[0].model == "served"
+
+
+@pytest.mark.parametrize("status", ["ok", "unparsed", "refused"])
+def test_a_replay_of_an_export_without_texts_is_refused_with_the_way_on(status: str, tmp_path: Path) -> None:
+    failed = RECORDED["an error"]._replace(raw="", message="")  # that one had no answer before
+    bare = without_texts(RECORDED["a text"]._replace(status=status))
+    path = write_records(tmp_path / "bare.jsonl", without_texts(failed), bare)
+    with pytest.raises(JudgeError, match=r"export --no-text.*nothing to replay") as caught:
+        resolve("replay:bare.jsonl", tmp_path)
+    assert (caught.value.path, caught.value.line) == (path, 2)
+    assert f"recorded judge, orig, and --novelty-offline --novelty-store={path}" in str(caught.value)
 
 
 def test_a_replay_has_a_name_and_a_version_that_follows_its_content(tmp_path: Path) -> None:

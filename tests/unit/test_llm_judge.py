@@ -3,27 +3,34 @@
 from __future__ import annotations
 
 import asyncio
+import builtins
 import itertools
 import json
 import time
+import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import fields, replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
+import httpx
 import pytest
 
 from pytest_novelty.answers import Reading, read_answer
 from pytest_novelty.errors import JudgeError, JudgeStopped
-from pytest_novelty.judges.base import bind_judge
+from pytest_novelty.judges.base import bind_judge, share_rates
 from pytest_novelty.judges.llm import stopping
-from pytest_novelty.judges.llm.chat import strict_schema
+from pytest_novelty.judges.llm.chat import Chat, strict_schema
+from pytest_novelty.judges.llm.clients import CONNECT_S, OwnClients
+from pytest_novelty.judges.llm.faults import UNREACHABLE, CallFault, read_body, read_fault
 from pytest_novelty.judges.llm.files import LlmSettings, load_judge_file, settings_of_name
 from pytest_novelty.judges.llm.judge import LlmJudge
 from pytest_novelty.judges.llm.prices import Price, Tokens, find_price
-from pytest_novelty.judges.llm.providers import CallFault, read_body, read_fault
+from pytest_novelty.judges.llm.providers import _import_patiently, open_provider
 from pytest_novelty.judges.llm.replies import read_reply
-from pytest_novelty.masking import make_mask
+from pytest_novelty.judges.registry import resolve_judges
+from pytest_novelty.masking import is_like_a_key, make_mask
 from pytest_novelty.model import Request, ShownIdea, Verdict
 from pytest_novelty.protocols import PROTOCOLS
 
@@ -64,7 +71,9 @@ def body(content: Any = GOOD, finish: str = "stop", **message: Any) -> dict[str,
 class FakeProvider:
     """Gives the scripted bodies or raises the scripted faults, the last one for ever; keeps what was sent."""
 
-    def __init__(self, *script: Any) -> None:
+    def __init__(self, *script: Any, settings: LlmSettings = SETTINGS) -> None:
+        self.dialect = Chat(settings)
+        self.address = "http://127.0.0.1:1/v1"
         self.script = itertools.chain(script, itertools.repeat(script[-1]))
         self.sent: list[dict[str, Any]] = []
 
@@ -95,7 +104,7 @@ def waits(monkeypatch: pytest.MonkeyPatch) -> list[float]:
 def ask(*script: Any, settings: LlmSettings = SETTINGS, request: Request = REQUEST, calls: int = 1) -> Any:
     """(the judge, its provider, the answers of so many calls one after the other)."""
     made = LlmJudge(settings)
-    provider = FakeProvider(*script)
+    provider = FakeProvider(*script, settings=settings)
     made._provider = provider
 
     async def all_of_them() -> list[dict[str, Any]]:
@@ -105,7 +114,7 @@ def ask(*script: Any, settings: LlmSettings = SETTINGS, request: Request = REQUE
 
 
 def read(answer: Mapping[str, Any], judge: LlmJudge | None = None) -> Reading:
-    return read_answer(answer, PROTOCOLS["pairwise"], judge or LlmJudge(SETTINGS), SCHEMA)
+    return read_answer(answer, PROTOCOLS["pairwise"], judge or LlmJudge(SETTINGS), SCHEMA, tells_its_call=True)
 
 
 # --- what is sent -------------------------------------------------------------------------------------------
@@ -234,6 +243,58 @@ def test_the_time_between_two_calls_follows_from_both_rates() -> None:
     assert LlmJudge(SETTINGS).expect(REQUEST).step_s == 0
 
 
+OPENAI, LITELLM, OWN = {"model": "m"}, {"provider": "litellm", "model": "openai/m"}, "http://127.0.0.1:1/v1"
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "is_same"),
+    [
+        (OPENAI, LITELLM, True),
+        (OPENAI, {"provider": "litellm", "model": "gpt-m"}, True),
+        (OPENAI, {"model": "another"}, True),
+        (OPENAI, {"api_base": "https://API.openai.com/v1/", "api_key_env": "OPENAI_API_KEY"}, True),
+        (
+            {"api_base": OWN, "api_key_env": "KEY_A"},
+            {**LITELLM, "api_base": f"{OWN}/", "api_key_env": "SAME_AS_A"},
+            True,
+        ),
+        ({"api_base": OWN}, {**LITELLM, "api_base": OWN}, True),
+        (OPENAI, {"api_base": OWN}, False),
+        ({"api_key_env": "KEY_A"}, {"api_key_env": "KEY_B"}, False),
+        (LITELLM, {"provider": "litellm", "model": "groq/m"}, False),
+    ],
+)
+def test_an_account_is_an_address_and_a_key(
+    one: dict[str, Any], other: dict[str, Any], is_same: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("OPENAI_BASE_URL", "OPENAI_API_BASE"):
+        monkeypatch.delenv(name, raising=False)
+    for name, key in {"OPENAI_API_KEY": "sk-0", "KEY_A": "sk-a", "SAME_AS_A": "sk-a", "KEY_B": "sk-b"}.items():
+        monkeypatch.setenv(name, key)
+    first, second = (LlmJudge(replace(SETTINGS, **change)).account for change in (one, other))
+    assert (first == second) == is_same
+
+
+def test_a_judge_without_rates_keeps_those_of_its_account(monkeypatch: pytest.MonkeyPatch) -> None:
+    given = {"slow": {"requests_per_minute": 30.0}, "fast": {"requests_per_minute": 60.0, "tokens_per_minute": 1e5}}
+    judges = {
+        name: bind_judge(name, LlmJudge(replace(SETTINGS, name=name, api_base=base, **rates)))
+        for name, base, rates in [
+            ("slow", OWN, given["slow"]), ("fast", OWN, given["fast"]), ("none", OWN, {}), ("else", None, {}),
+        ]
+    }  # fmt: skip
+    shared = {judge.name: judge for judge in share_rates([*judges.values(), bind_judge("chance", lambda request: "A")])}
+    steps = {name: shared[name].expect(REQUEST).step_s for name in judges}  # type: ignore[union-attr]
+    tokens = judges["none"].expect(REQUEST).tokens_in + SETTINGS.max_tokens  # type: ignore[union-attr]
+    by_tokens = 61 * tokens / 1e5
+    assert by_tokens > 61 / 30
+    assert steps == pytest.approx({"slow": by_tokens, "fast": by_tokens, "none": by_tokens, "else": 0.0})
+    assert shared["none"].traits.timeout_s > 86_400 > shared["else"].traits.timeout_s  # it waits for turns
+    alone = share_rates([judges["none"]])[0].expect(REQUEST)
+    assert alone is not None
+    assert alone.step_s == 0
+
+
 def test_a_call_takes_its_turn_before_every_attempt(waits: list[float]) -> None:
     taken: list[float] = []
 
@@ -247,6 +308,23 @@ def test_a_call_takes_its_turn_before_every_attempt(waits: list[float]) -> None:
     made.keep_pace(Turns())
     asyncio.run(made(REQUEST))
     assert taken == [pytest.approx(61 / 30)] * 2
+
+
+def test_what_was_seen_to_be_more_than_the_limit_bounds_the_next_calls(waits: list[float]) -> None:
+    settings = replace(SETTINGS, max_tokens=10, answer_retries=0, tokens_per_minute=1e6)
+    before = LlmJudge(settings).expect(REQUEST)
+    made, _, (kept,) = ask(body(), settings=settings)
+    assert made.expect(REQUEST) == before
+    assert "exceeded" not in kept["settings"]
+    more = {**body(), "usage": {"prompt_tokens": 100_000, "completion_tokens": 900}}
+    made, _, (answer,) = ask(more, settings=settings)
+    after = made.expect(REQUEST)
+    assert answer["settings"].endswith(", max_tokens=10 (exceeded)")
+    assert after.tokens_out == 900
+    assert after.step_s - before.step_s == pytest.approx(61 * 890 / 1e6)
+    assert 0.9 * after.bound_usd <= answer["cost_usd"] <= after.bound_usd
+    short = replace(REQUEST, _messages=(("user", "Which?"),))
+    assert before.bound_usd < made.expect(short).bound_usd < after.bound_usd
 
 
 def test_a_subclass_of_ours_keeps_its_secrets(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -449,6 +527,41 @@ def test_a_body_without_choices_is_a_fault_of_transport(value: dict[str, Any]) -
     assert caught.value.kind == "malformed"
 
 
+@pytest.mark.parametrize(
+    ("told", "kind", "status"),
+    [
+        ({"code": 401, "message": "No auth credentials found"}, "auth", 401),
+        ({"code": "401", "message": "no"}, "auth", 401),
+        ({"code": "invalid_api_key", "message": "no"}, "auth", 401),
+        ({"code": 401, "status": "UNAUTHENTICATED"}, "auth", 401),
+        ({"code": 402, "message": "Insufficient credits"}, "quota", 402),
+        ({"code": "insufficient_quota", "message": "no"}, "quota", None),
+        ({"code": 403, "message": "Your input was flagged"}, "filter", 403),
+        ({"code": 404, "message": "No endpoints found"}, "model", 404),
+        ({"code": 408, "message": "late"}, "timeout", 408),
+        ({"code": 429, "message": "slow down"}, "rate", 429),
+        ({"type": "rate_limit_error", "message": "slow down"}, "rate", 429),
+        ({"code": 502, "message": "Provider returned error"}, "server", 502),
+        ({"type": "overloaded_error", "message": "busy"}, "server", 529),
+        ({"code": 400, "message": "prompt too long"}, "request", 400),
+        ({"code": "content_filter", "message": "no"}, "filter", None),
+        ({"code": 12, "message": "x"}, "malformed", None),
+        ({"code": None, "message": "x"}, "malformed", None),
+        ("just a text", "malformed", None),
+    ],
+)
+@pytest.mark.parametrize("where", ["body", "choice"])
+def test_an_error_in_a_good_response_is_told_by_its_code(told: Any, kind: str, status: int | None, where: str) -> None:
+    value = {"error": told} if where == "body" else {"choices": [{"error": told, "message": {"content": "Half"}}]}
+    if where == "choice" and isinstance(told, str):
+        return
+    with pytest.raises(CallFault) as caught:
+        read_reply(value)
+    assert (caught.value.kind, caught.value.status) == (kind, status)
+    message = told if isinstance(told, str) else told.get("message", "")
+    assert message in caught.value.message
+
+
 def test_no_usage_is_unknown_and_not_zero() -> None:
     for usage in (
         None,
@@ -542,10 +655,10 @@ def test_calls_that_wait_end_with_the_judge() -> None:
 
     class Late:
         def __init__(self) -> None:
-            self.turns = iter([0.0] * 3 + [time.time() + 3_600] * 5)
+            self.turns = iter([0.0] * 3)
 
         def take_turn(self, step_s: float) -> float:
-            return next(self.turns)
+            return next(self.turns, 3_600.0)
 
     made = LlmJudge(replace(SETTINGS, requests_per_minute=1.0))
     made._provider = FakeProvider(CallFault("auth", "no", status=401))
@@ -571,6 +684,87 @@ def test_a_server_that_is_down_stops_within_seconds(waits: list[float]) -> None:
     with pytest.raises(JudgeStopped, match="that the server runs"):
         ask(FAULTS["connection"])
     assert sum(waits) <= 5
+
+
+def test_a_server_that_is_out_of_reach_is_tried_twice(waits: list[float]) -> None:
+    """Each attempt takes all the time that there is for a connection."""
+    provider = FakeProvider(CallFault("connection", "no connection", code=UNREACHABLE))
+    judge = LlmJudge(SETTINGS)
+    judge._provider = provider
+    with pytest.raises(JudgeStopped, match="no connection"):
+        asyncio.run(judge(REQUEST))
+    assert len(provider.sent) == 2
+    assert len(provider.sent) * CONNECT_S + sum(waits) < 6
+
+
+def test_clients_of_litellm_are_bounded_only_while_a_judge_is_open() -> None:
+    class Cache:
+        def __init__(self) -> None:
+            self.kept: dict[str, Any] = {}
+
+        def set_cache(self, key: str, value: Any, **options: Any) -> None:
+            self.kept[key] = value
+
+    users = Cache()
+    litellm = SimpleNamespace(in_memory_llm_clients_cache=users)
+    handler = SimpleNamespace(client=httpx.AsyncClient(follow_redirects=True), follow_redirects=True)
+    own = OwnClients()
+
+    async def use() -> httpx.Request:
+        own.open(litellm)
+        own.open(litellm)
+        litellm.in_memory_llm_clients_cache.set_cache("k", handler, ttl=1)
+        await own.close(litellm)
+        assert litellm.in_memory_llm_clients_cache is not users
+        await own.close(litellm)
+        request = httpx.Request("POST", "http://127.0.0.1", extensions={"timeout": {"connect": 120.0, "read": 120.0}})
+        for hook in handler.client.event_hooks["request"]:
+            await hook(request)
+        return request
+
+    request = asyncio.run(use())
+    assert litellm.in_memory_llm_clients_cache is users
+    assert users.kept == {}
+    assert (handler.follow_redirects, handler.client.follow_redirects) == (False, False)
+    assert request.extensions["timeout"] == {"connect": CONNECT_S, "read": 120.0}
+
+
+@pytest.mark.parametrize("value", ["sk-planted\n", "sk-\nplanted", " sk-planted", "sk-plant\u00e9d", "sk-\tplanted"])
+@pytest.mark.parametrize(
+    ("variable", "change"),
+    [
+        ("OPENAI_API_KEY", {}),
+        ("OPENAI_ORG_ID", {"api_base": "http://127.0.0.1:1/v1"}),
+        ("MY_KEY", {"api_key_env": "MY_KEY"}),
+        ("MY_GATE", {"headers": {"X-Gate": "MY_GATE"}}),
+        ("OPENAI_API_KEY", {"provider": "litellm"}),
+        ("GROQ_API_KEY", {"provider": "litellm", "model": "groq/m"}),
+        ("MY_KEY", {"provider": "litellm", "model": "groq/m", "api_key_env": "MY_KEY"}),
+    ],
+)
+def test_a_key_that_no_header_can_carry_is_said_before_anything_is_asked(
+    variable: str, change: dict[str, Any], value: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-sound")
+    monkeypatch.setenv(variable, value)
+    with pytest.raises(JudgeError, match=f"the environment variable {variable} cannot be sent") as caught:
+        open_provider(replace(SETTINGS, **change))
+    assert "planted" not in str(caught.value)
+    assert value.strip() not in str(caught.value)
+
+
+def test_a_warning_that_pytest_makes_an_error_stops_no_import(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    source = "import builtins, warnings\nbuiltins.tries = getattr(builtins, 'tries', 0) + 1\n"
+    source += "if builtins.tries < 3:\n    warnings.warn('of no interest')\n"
+    (tmp_path / "noisy_library.py").write_text(source)
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(builtins, "tries", 0, raising=False)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert _import_patiently("noisy_library").__name__ == "noisy_library"
+    assert builtins.tries == 3  # type: ignore[attr-defined]
+    with pytest.raises(ImportError):
+        _import_patiently("no_such_library")
 
 
 def test_a_server_that_answered_before_is_given_more_patience(waits: list[float]) -> None:
@@ -616,6 +810,26 @@ class APIConnectionError(Exception): ...
 class ContentPolicyViolationError(StatusError): ...
 
 
+def led_to(shown: Exception, *hidden: BaseException) -> Exception:
+    """An error whose causes are ``hidden``, the nearest first."""
+    error: BaseException = shown
+    for cause in hidden:
+        error.__cause__ = cause
+        error = cause
+    return shown
+
+
+def test_what_never_got_there_is_told_from_what_was_turned_away() -> None:
+    """And both name the address that was asked, without what may be a secret in it."""
+    request = httpx.Request("POST", "http://me:secret@127.0.0.1:9/v1/chat?key=secret")
+    lost = read_fault(led_to(APITimeoutError(), httpx.ConnectTimeout("", request=request), TimeoutError()))
+    closed = led_to(StatusError(500), httpx.ConnectTimeout("", request=request), ConnectionRefusedError(111, "refused"))
+    turned_away = read_fault(closed)
+    assert (lost.kind, lost.code, turned_away.kind, turned_away.code) == ("connection", UNREACHABLE, "connection", "")
+    assert lost.message == "no connection: nothing came back in time, asking http://127.0.0.1:9/v1/chat"
+    assert turned_away.message == "no connection: refused, asking http://127.0.0.1:9/v1/chat"
+
+
 @pytest.mark.parametrize(
     ("error", "kind"),
     [
@@ -634,6 +848,9 @@ class ContentPolicyViolationError(StatusError): ...
         (ContentPolicyViolationError(400), "filter"),
         (StatusError(403, {"message": "Your input was flagged"}), "filter"),
         (StatusError(307), "redirect"),
+        (led_to(StatusError(500), StatusError(307)), "redirect"),
+        (led_to(StatusError(500), httpx.ConnectError("no")), "connection"),
+        (led_to(APITimeoutError(), httpx.ConnectTimeout("late")), "connection"),
         (StatusError(500, {"message": "Invalid response object Traceback (most recent call last): x"}), "malformed"),
         (StatusError(500), "server"),
         (StatusError(503), "server"),
@@ -676,25 +893,101 @@ def test_cached_tokens_have_their_own_price() -> None:
     assert Price.per_million(1.0, 2.0).cost_usd(Tokens(1000, 0, 400)) == pytest.approx(1e-3)
 
 
-def test_a_price_is_found_by_the_exact_name_else_by_the_longest_prefix(monkeypatch: pytest.MonkeyPatch) -> None:
-    table = {
-        "gpt-4": {"input_cost_per_token": 1.0, "output_cost_per_token": 1.0},
-        "gpt-4o": {"input_cost_per_token": 2.0, "output_cost_per_token": 2.0, "cache_read_input_token_cost": 0.5},
-        "gpt-4o-mini": {"input_cost_per_token": 3.0, "output_cost_per_token": 3.0},
-        "openai/special": {"input_cost_per_token": 4.0, "output_cost_per_token": 4.0},
-        "image": {"mode": "image_generation"},
-        "placeholder": {"input_cost_per_token": 0.0, "output_cost_per_token": 0.0},
-    }
-    monkeypatch.setattr("pytest_novelty.judges.llm.prices._table", lambda: table)
+def listed(cost: float | None, provider: str | None = "openai", **more: Any) -> dict[str, Any]:
+    entry = {} if cost is None else {"input_cost_per_token": cost, "output_cost_per_token": cost}
+    return {**entry, "litellm_provider": provider, **more}
+
+
+TABLE = {
+    "gpt-4": listed(1.0),
+    "gpt-4o": listed(2.0, cache_read_input_token_cost=0.5),
+    "gpt-4o-mini": listed(3.0),
+    "gpt-4o-mini-audio": listed(None),
+    "gpt-instruct": listed(3.5, "text-completion-openai"),
+    "openai/gpt-4o": listed(4.0),
+    "openai/special": listed(5.0),
+    "openrouter/openai/gpt-4": listed(6.0, "openrouter"),
+    "openrouter/openai/gpt-4o:free": listed(0.0, "openrouter"),
+    "openrouter/openai": listed(6.5, "openrouter"),
+    "claude": listed(7.0, "anthropic"),
+    "gemini-2": listed(8.0, "vertex_ai-language-models"),
+    "gemini/gemini-2": listed(9.0, "gemini"),
+    "whose": listed(10.0, None),
+    "image": {"mode": "image_generation"},
+    "placeholder": listed(0.0),
+    "spoilt": "no entry",
+    "acme/zed": listed(11.0, "acme"),
+    "zed": listed(12.0, "acme"),
+    "claude-latest": {"alias_of": "claude"},
+    "lost": {"alias_of": "nowhere"},
+}
+
+
+@pytest.mark.parametrize("order", [list, lambda items: list(reversed(items))])
+@pytest.mark.parametrize(
+    ("model", "cost", "basis"),
+    [
+        ("gpt-4", 1.0, "gpt-4"),
+        ("gpt-4o", 2.0, "gpt-4o"),
+        ("gpt-4o-mini-2024-07-18", 3.0, "by its prefix gpt-4o-mini"),
+        ("gpt-4-turbo", 1.0, "by its prefix gpt-4"),
+        ("gpt-4o@2024", 2.0, "by its prefix gpt-4o"),
+        ("gpt-4.5", None, "gpt-4.5 is not in"),
+        ("gpt-5", None, "gpt-5 is not in"),
+        ("gpt-", None, "not in"),
+        ("mine", None, "not in"),
+        ("openai/gpt-4o", 4.0, "openai/gpt-4o"),  # exact, before the name without its provider
+        ("openai/gpt-4", 1.0, "gpt-4"),
+        ("openai/gpt-4o-2024", 4.0, "by its prefix openai/gpt-4o"),
+        ("openai/gpt-4o-mini", 3.0, "gpt-4o-mini"),  # exact without its provider, before a prefix with it
+        ("openai/gpt-4o-mini-2024", 3.0, "by its prefix gpt-4o-mini"),  # the longer of two prefixes
+        ("openai/gpt-4o-mini-audio-2024", None, "no price for gpt-4o-mini-audio"),
+        ("openai/gpt-instruct", 3.5, "gpt-instruct"),
+        ("openai/special", 5.0, "openai/special"),
+        ("openai/claude", None, "not in"),
+        ("openrouter/openai/gpt-4", 6.0, "openrouter/openai/gpt-4"),
+        ("openrouter/openai/gpt-4-0613", 6.0, "by its prefix openrouter/openai/gpt-4"),
+        ("openrouter/openai/gpt-4o", None, "not in"),  # not openai/gpt-4o: another shop has prices of its own
+        ("openrouter/openai/special", None, "not in"),
+        ("openrouter/openai/gpt-4o:free", None, "no price for openrouter/openai/gpt-4o:free"),
+        ("ollama/gpt-4", None, "not in"),
+        ("anthropic/claude-2026", 7.0, "by its prefix claude"),
+        ("vertex_ai/gemini-2", 8.0, "gemini-2"),
+        ("gemini/gemini-2", 9.0, "gemini/gemini-2"),
+        ("any/whose", None, "not in"),
+        ("whose", 10.0, "whose"),
+        ("image", None, "no price for image"),
+        ("placeholder", None, "no price for placeholder"),
+        ("spoilt", None, "no price for spoilt"),
+        ("x/spoilt", None, "not in"),
+        ("acme/zed", 11.0, "acme/zed"),
+        ("claude-latest", 7.0, "claude-latest"),
+        ("anthropic/claude-latest", 7.0, "claude-latest"),
+        ("lost", None, "no price for lost"),
+        ("/gpt-4", None, "not in"),
+        ("openai/", None, "not in"),
+    ],
+)
+def test_a_price_is_found_by_the_exact_name_else_by_the_longest_prefix(
+    model: str, cost: float | None, basis: str, order: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("pytest_novelty.judges.llm.prices._table", lambda: dict(order(TABLE.items())))
+    price, told = find_price(model)
+    assert (None if price is None else price.input) == cost
+    if cost is None:
+        assert told.startswith("unknown: ")
+        assert basis in told
+        assert told.endswith("give price in a judge file")
+    else:
+        assert told == f"litellm's table, {basis}"
+
+
+def test_cached_tokens_cost_what_the_table_says_and_without_a_table_nothing_is_known(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("pytest_novelty.judges.llm.prices._table", lambda: TABLE)
     assert find_price("gpt-4o")[0] == Price(2.0, 2.0, 0.5)
-    assert find_price("gpt-4o-mini-2024-07-18")[0] == Price(3.0, 3.0, 3.0)
-    assert find_price("openai/gpt-4o-2024")[0] == Price(2.0, 2.0, 0.5)
-    assert find_price("openai/special")[0] == Price(4.0, 4.0, 4.0)
-    for name in ("gpt-4.5", "gpt-5", "image", "gpt-", "mine", "placeholder"):
-        price, basis = find_price(name)
-        assert price is None
-        assert "unknown" in basis
-    assert find_price("gpt-4-turbo")[1] == "litellm's table, by its prefix gpt-4"
+    assert find_price("gpt-4")[0] == Price(1.0, 1.0, 1.0)
     monkeypatch.setattr("pytest_novelty.judges.llm.prices._table", dict)
     assert find_price("gpt-4o") == (None, "unknown: give price in a judge file, or install litellm for its table")
 
@@ -745,16 +1038,21 @@ def test_a_judge_file(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("line", "told"),
     [
-        ("model: gpt-5\n", "openai:gpt-5"),
+        ("model: gpt-5\n", "litellm:PROVIDER/MODEL, such as openai:gpt-5"),
+        ("model: anthropic:claude\n", "must begin with openai: or litellm:.*such as litellm:anthropic/claude"),
+        ("model: Mistral/large\n", "such as litellm:mistral/large"),
+        ("model: openai/gpt-5\n", "such as openai:gpt-5"),
+        ("model: 'litellm:'\n", "litellm: names no model"),
+        ("model: 5\n", "must be a text"),
         ("model: openai:m\nmodell: x\n", "modell"),
-        ("model: openai:m\nheaders: {X-Key: 'sk-12345 67'}\n", "must name an environment variable"),
+        ("model: openai:m\nheaders: {X-Key: '12345 67'}\n", "must name an environment variable"),
         ("model: openai:m\nprompts: {pairwize: x}\n", "pairwise"),
         ("model: openai:m\ntimeout_s: 0\n", "timeout_s"),
         ("model: openai:m\nprice: {input: 1}\n", "output"),
         ("model: openai:m\napi_base: localhost\n", "api_base"),
         ("model: openai:m\napi_base: https://me:pw@host/v1\n", "api_base"),
         ("model: openai:m\napi_key_env: sk-live-1234\n", "api_key_env"),
-        ("model: openai:m\nparameters: {api_key: sk-live-1234}\n", "no parameter of a request"),
+        ("model: openai:m\nparameters: {api_key: mine}\n", "no parameter of a request"),
         ("model: openai:m\nparameters: {temperature: 1}\n", "no parameter of a request"),
     ],
 )
@@ -765,6 +1063,71 @@ def test_a_judge_file_that_is_wrong(tmp_path: Path, line: str, told: str) -> Non
     assert caught.value.line is not None
 
 
+KEYS = [
+    *["sk-live-1234", "sk_live_1234", "Bearer sk-live-1234", "gsk_abcdefghij0123456789", "hf_abcdefghij0123456789"],
+    *["AKIAIOSFODNN7EXAMPLE", "0123456789abcdef0123456789abcdef", "aB3defGhijklMnop1234qrsTuvwX"],
+    "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.abc-DEF_1",
+]
+
+
+@pytest.mark.parametrize("key", KEYS)
+@pytest.mark.parametrize(
+    "line",
+    [
+        *["model: {}", "model: 'openai:{}'", "model: openai:m\nname: {}", "model: openai:m\napi_key_env: {}"],
+        *[
+            "model: openai:m\neffort: {}",
+            "model: openai:m\nparameters: {{a: {{b: [{}]}}}}",
+            "model: openai:m\n? {}\n: 1",
+        ],
+        *["model: openai:m\nheaders: {{Authorization: {}}}", "model: openai:m\nprompts: {{pairwise: {}}}"],
+    ],
+)
+def test_a_key_in_a_judge_file_is_found_and_not_repeated(line: str, key: str, tmp_path: Path) -> None:
+    with pytest.raises(JudgeError, match="looks like a key.*environment") as caught:
+        load_judge_file(write(tmp_path, f"format: novelty-judge/1\n{line.format(key)}\n"))
+    assert key not in str(caught.value)
+    assert not caught.value.more
+    assert caught.value.line == (2 if line.startswith(("model: {}", "model: 'o")) else 3)
+
+
+@pytest.mark.parametrize("key", KEYS)
+@pytest.mark.parametrize("prefix", ["", "openai:", "litellm:"])
+def test_a_key_in_the_place_of_a_judges_name_is_not_repeated(prefix: str, key: str, tmp_path: Path) -> None:
+    with pytest.raises(JudgeError, match="looks like a key") as caught:
+        resolve_judges([prefix + key], {}, tmp_path)
+    assert key not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *["gpt-5.4", "skywork-13b", "hf-internal-testing/tiny-random-gpt2", "ft:gpt-4o-mini:acme:novelty:9aBcDeFg1"],
+        *[
+            "anthropic/claude-sonnet-4-5-20250929",
+            "meta-llama/Llama-4-Maverick-17B-128E-Instruct-FP8",
+            "MY_KEY_1",
+            "xai/grok-4",
+        ],
+        *[
+            "NovelIdeasOfEverybodyWithoutNumber",
+            "bedrock/arn:aws:bedrock:us-east-1:123456789012:inference-profile/abcDEF123",
+        ],
+    ],
+)
+def test_names_of_models_are_no_keys(name: str) -> None:
+    assert not is_like_a_key(name)
+
+
+def test_a_value_that_the_environment_holds_as_a_key_is_masked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MY_API_KEY", "open-sesame-open")
+    for line in ("model: open-sesame-open", "model: openai:m\neffort: open-sesame-open"):
+        with pytest.raises(JudgeError) as caught:
+            load_judge_file(write(tmp_path, f"format: novelty-judge/1\n{line}\n"))
+        assert "sesame" not in str(caught.value)
+        assert "[masked]" in str(caught.value)
+
+
 def test_the_version_is_of_what_can_change_an_answer() -> None:
     base = settings_of_name("openai:m")
     for change in ({"temperature": 1.0}, {"model": "n"}, {"max_tokens": 5}, {"seed": False}, {"parameters": {"a": 1}}):
@@ -773,3 +1136,27 @@ def test_the_version_is_of_what_can_change_an_answer() -> None:
         assert replace(base, **change).version == base.version
     with pytest.raises(JudgeError, match="names no model"):
         settings_of_name("openai:")
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ({"api_base": "http://a/v1"}, {"api_base": "http://a/v1/"}),
+        ({"temperature": 0}, {"temperature": 0.0}),
+        ({"parameters": {"a": [1, {"b": 2}]}}, {"parameters": {"a": [1.0, {"b": 2.0}]}}),
+    ],
+)
+def test_two_spellings_of_one_setting_are_one_version(one: dict[str, Any], other: dict[str, Any]) -> None:
+    base = settings_of_name("openai:m")
+    assert replace(base, **one).version == replace(base, **other).version != base.version
+
+
+def test_the_base_url_of_the_environment_has_one_spelling(monkeypatch: pytest.MonkeyPatch) -> None:
+    named = settings_of_name("openai:m")
+    for url in ("http://a/v1", "http://a/v1/", " http://a/v1// "):
+        monkeypatch.setenv("OPENAI_BASE_URL", url)
+        assert named.base_url == "http://a/v1"
+        assert named.version == replace(named, api_base="http://a/v1").version
+    for url in ("", "/", " "):
+        monkeypatch.setenv("OPENAI_BASE_URL", url)
+        assert named.base_url is None

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
+from pytest_novelty import stopping
+from pytest_novelty.deciding import NOT_ENFORCED
 from pytest_novelty.errors import SettingsError
 from pytest_novelty.evaluation import evaluate
 from pytest_novelty.looks import LOOKS, SampleRange, level_of, z_of
@@ -129,6 +132,27 @@ def test_it_stops_when_every_gate_is_decided(
     assert (planned.looks, len(planned.instances)) == ((20, 40, 60, 80, 100), asked)
     assert planned.look == asked // 20
     assert all(gate.decision != "not enforced" for gate in report.gates)
+
+
+def test_what_is_not_enforced_keeps_no_run_going(suite_of: Callable[..., Suite]) -> None:
+    """A gate may have a value and not be enforced (a variant that the judge does not take): no further instance decides it."""
+    judge = Logged(0.5)
+    seen: list[list[str]] = []
+    original = stopping.make_report
+
+    def spied(plan: Any, results: Any) -> Any:
+        report = original(plan, results)
+        gates = [
+            replace(gate, decision=NOT_ENFORCED) if gate.gate.metric == "accuracy" else gate for gate in report.gates
+        ]
+        seen.append([gate.decision for gate in gates])
+        return replace(report, gates=gates)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(stopping, "make_report", spied)
+        report = evaluate({"judge": judge}, suite_of(), gates=["tie_rate<=0.3", "accuracy>=0.5"], sample="20..100")
+    assert seen == [["pass", NOT_ENFORCED]]
+    assert len(report.outcomes) == 20
 
 
 def test_the_interval_is_the_looks(suite_of: Callable[..., Suite]) -> None:

@@ -81,3 +81,13 @@ def test_what_would_have_been_seen_is_of_the_first_step_of_holm(
     assert null is not None
     assert found["P4"].seen == detectable_shift(pair, null, 0.05 / 4)
     assert found["P4"].seen != detectable_shift(pair, null, 0.05)
+
+
+def test_what_moves_a_verdict_is_tested_by_whole_clusters(make_view: Callable[..., View]) -> None:
+    """Twelve ideas in three clusters lose a vote each, and drift by one: of two signs a cluster, 2 of 8 are as extreme."""
+    clusters = "aaaabbbbcccc"
+    for group, p in (("", 2 / 2**12), (clusters, 2 / 2**3)):
+        one, other = (make_view([word] * 12, protocol="pointwise", clusters=group) for word in ("xx-", "xxx"))
+        assert find_causes(Pair(one, other)).silenced == pytest.approx(p)
+        pulls = [make_view([word] * 12, clusters=group) for word in ("xxx yyy", "xxx xxx")]
+        assert find_causes(Pair(*pulls)).together == pytest.approx(2 * p)  # the least of two, by Holm

@@ -239,7 +239,43 @@ def test_contrast_leaves_out_who_is_on_neither_side(new: New) -> None:
     new.ideas([*IDEAS, {"text": "Nobody's."}, {"text": "Another's.", "system": "third"}])
     suite = new(contrast="system=ours/base", design="complete")
     assert len(suite.instances) == 144
-    assert new.said[2] == "2 ideas in no pair"
+    assert new.said[2] == (
+        "2 ideas of neither side are in no pair: ideas.jsonl:26 (system 'third'); ideas.jsonl:25 (without system)"
+    )
+    new(contrast="system=ours/base", sample=4)
+    assert new.said[2] == "16 ideas in no pair: a larger --sample has them"
+    assert new.said[3].startswith("2 ideas of neither side are in no pair: ")
+
+
+def test_single_ideas_of_neither_side_are_named(new: New) -> None:
+    new(protocol="pointwise", contrast="system=ours/base")
+    assert new.said[1] == "system=ours/base compares 12 ideas of 'ours' with 12 of 'base'"
+    assert not [line for line in new.said if "neither" in line]
+    new.ideas([*IDEAS, {"text": "Another's.", "system": "third"}, *({"text": f"Nobody's {k}."} for k in range(7))])
+    suite = new(protocol="pointwise", contrast="system=ours/base")
+    assert len(suite.instances) == 32
+    told = new.said[2]
+    assert told.startswith(
+        "8 ideas of neither side are judged, and left out of the contrast: ideas.jsonl:25 (system 'third'); "
+    )
+    assert told.endswith(" and 2 more (without system)")
+    kept = new(protocol="pointwise", contrast="system=ours/base", sample=9)
+    sides = Counter(instance.ideas[0].system for instance in kept.instances)
+    assert new.said[2] == f"system=ours/base compares {sides['ours']} ideas of 'ours' with {sides['base']} of 'base'"
+    new.ideas([*IDEAS, {"text": "Another's.", "system": "third"}])
+    new(protocol="pointwise", contrast="system=ours/base")
+    assert (
+        new.said[2] == "1 idea of neither side is judged, and left out of the contrast: ideas.jsonl:25 (system 'third')"
+    )
+
+
+def test_a_sample_without_one_side_is_refused(new: New) -> None:
+    new.refuse(
+        "--contrast needs ideas of both sides, and no idea in the sample is of",
+        protocol="pointwise",
+        contrast="system=ours/base",
+        sample=1,
+    )
 
 
 def test_pointwise(new: New) -> None:
@@ -270,13 +306,19 @@ def test_names_and_places(new: New, tmp_path: Path) -> None:
     assert load_suite(tmp_path / "deep" / "er").name == "third"
     (tmp_path / "empty").mkdir()
     make_new_suite(Wish(Path("ideas.jsonl"), out=Path("empty")), where=tmp_path)
+    assert load_suite(tmp_path / "empty").name == "empty"
+    make_new_suite(Wish(Path("ideas.jsonl"), out=Path("deep/Our Ideas")), where=tmp_path)
+    assert load_suite(tmp_path / "deep" / "Our Ideas").name == "our-ideas"
+    (tmp_path / "here").mkdir()
+    make_new_suite(Wish(Path("../ideas.jsonl"), out=Path()), where=tmp_path / "here")
+    assert load_suite(tmp_path / "here").name == "here"
     assert sorted(path.name for path in (tmp_path / "empty").iterdir()) == ["instances.jsonl", "suite.yaml"]
     assert not list(tmp_path.rglob(".*"))
 
 
 def test_the_same_wish_gives_the_same_bytes(new: New, tmp_path: Path) -> None:
     for out in ("one", "two"):
-        make_new_suite(Wish(Path("ideas.jsonl"), out=Path(out), design="triads", seed=5), where=tmp_path)
+        make_new_suite(Wish(Path("ideas.jsonl"), out=Path(out), name="same", design="triads", seed=5), where=tmp_path)
     for name in ("suite.yaml", "instances.jsonl"):
         assert (tmp_path / "one" / name).read_bytes() == (tmp_path / "two" / name).read_bytes()
 

@@ -44,6 +44,8 @@ def test_clusters_cost_size() -> None:
     assert not can_pass_share("<=", 0.10, 36, clusters_count=12)
     assert not can_pass_share("<=", 0.10, 500, clusters_count=12)
     assert can_pass_share("<=", 0.10, 80, clusters_count=40)
+    assert can_pass_share("<=", 0.10, 80, clusters_count=36)  # as many as instances: an equal cluster counts once
+    assert not can_pass_share("<=", 0.10, 80, clusters_count=35)
     assert not can_pass_share("<=", 0.5, 1_000, clusters_count=1)
 
 
@@ -62,3 +64,12 @@ def test_planned_sizes() -> None:
     assert planned_n_mean(0.4, 0.05, 0.15) == pytest.approx(7.849 * 16, abs=1)
     assert planned_n_mean(0.4, 0.1, 0.1) is None
     assert planned_n_mean(float("nan"), 0.2, 0.1) is None
+
+
+def test_a_bound_on_the_threshold_passes() -> None:
+    none, every = clopper_pearson(0, 36), clopper_pearson(17, 17)
+    assert none is not None
+    assert every is not None
+    assert can_pass_share("<=", none.high, 36)
+    assert can_pass_share(">=", every.low, 17)
+    assert not can_pass_share("<=", none.high - 1e-6, 36)

@@ -11,7 +11,9 @@ import numpy as np
 import pytest
 
 from pytest_novelty.judges.base import Traits
+from pytest_novelty.metrics import score_pairs
 from pytest_novelty.metrics.catalogue import PAIRED
+from pytest_novelty.metrics.intervals import clopper_pearson, wilson
 from pytest_novelty.metrics.pairing import SAME_CALLS, Pair
 from pytest_novelty.metrics.resampling import Resampler
 from pytest_novelty.metrics.score_pairs import rank_flip, score_rms_shift, score_shift, topk_churn
@@ -67,6 +69,55 @@ def test_the_square_has_no_bias(scored: Scored) -> None:
     again = scored(rng.normal(base[:, None], 1.0, (1500, 3)).tolist())
     estimate = score_rms_shift(Pair(again, other))
     assert estimate.low == 0.0
+
+
+@pytest.mark.parametrize(
+    ("traits", "span"),
+    [(TEN, 10.0), (Traits(score_range=(-1.0, 3.0)), 4.0), (Traits(), 2.5)],
+    ids=["ten", "four", "none"],
+)
+@pytest.mark.parametrize("sign", [1, -1])
+def test_one_idea_that_moves_bounds_the_shift_by_the_scale(
+    traits: Traits, span: float, sign: int, scored: Scored
+) -> None:
+    """39 of 40 stay: what a few ideas might do is bounded by the width of the scale, declared or else used."""
+    at, moved = [[1.0, 1.0]] * 40, [[1.0, 1.0]] * 39 + [[3.5 if traits.score_range is None else 2.0] * 2]
+    sides = (scored(moved, traits), scored(at, traits))
+    estimate = score_shift(Pair(*sides[::sign]))
+    none, one = clopper_pearson(0, 40), clopper_pearson(1, 40)
+    assert none is not None
+    assert one is not None
+    ends = (-none.high * span, one.high * span)
+    assert (estimate.low, estimate.high) == pytest.approx(ends if sign > 0 else (-ends[1], -ends[0]))
+    rms = score_rms_shift(Pair(*sides))
+    assert (rms.low, rms.high) == pytest.approx((0.0, sqrt(one.high * span**2)))
+
+
+def test_few_ideas_that_move_far_among_noise_bound_the_rms_shift(scored: Scored) -> None:
+    """Of 40 ideas with noise, one goes from 1 to 9: at most what one of 40 may be, each moved over the whole scale."""
+    rng = np.random.default_rng(7)
+    one, other = (rng.uniform(4, 6, (40, 3)).tolist() for _ in range(2))
+    one[0], other[0] = [9.0] * 3, [1.0] * 3
+    pair = Pair(scored(one), scored(other))
+    square = np.array(
+        [
+            (np.mean(a) - np.mean(b)) ** 2 - (np.var(a, ddof=1) + np.var(b, ddof=1)) / 3
+            for a, b in zip(one, other, strict=True)
+        ]
+    )
+    share = clopper_pearson(1, 40)
+    assert share is not None
+    others = float(square[1:].mean())
+    assert score_rms_shift(pair).high == pytest.approx(sqrt(others + share.high * (100 - others)))
+
+
+def test_what_scatters_less_than_its_votes_is_below_nothing_by_half_the_square_of_the_scale(scored: Scored) -> None:
+    """The lower end is clipped at 0; unclipped it shows in the mean over variants, whose interval is of the same bounds."""
+    wild = [[5.0, 5.0]] * 39 + [[0.0, 10.0]]
+    estimate = score_rms_shift(Pair(scored(wild), scored([[5.0, 5.0]] * 40)))
+    share = clopper_pearson(0, 40)
+    assert share is not None
+    assert (estimate.low, estimate.high) == pytest.approx((0.0, sqrt(share.high * 100)))
 
 
 # --- ranks --------------------------------------------------------------------------------------------------
@@ -187,3 +238,40 @@ def test_too_many_ideas_have_a_value_and_no_interval(scored: Scored, monkeypatch
     rows = [[float(k)] for k in range(6)]
     estimate = rank_flip(Pair(scored(rows), scored(rows)))
     assert (estimate.value, estimate.low) == (0.0, None)
+
+
+def test_the_interval_of_the_top_rests_on_the_ideas_in_it(scored: Scored) -> None:
+    """One of the best four of forty is replaced: at least Wilson's interval of 1 of 4, whatever the bootstrap of 40 says."""
+    other = [[float(k)] for k in range(40)]
+    one = [*other[:36], [9.0], *other[37:]]
+    traits = Traits(score_range=(0.0, 40.0))
+    estimate = topk_churn(Pair(scored(one, traits), scored(other, traits)))
+    share = wilson(0.25, 4)
+    assert share is not None
+    assert estimate.value == 0.25
+    assert estimate.low is not None
+    assert estimate.high is not None
+    assert estimate.low <= share.low + 1e-9
+    assert estimate.high >= share.high - 1e-9
+
+
+@pytest.mark.parametrize(("ideas", "top"), [(4, 1), (10, 1), (11, 2), (20, 2), (21, 3)])
+def test_the_top_tenth_is_rounded_up(ideas: int, top: int, scored: Scored) -> None:
+    view = scored([[k / 3] for k in range(ideas)])
+    assert topk_churn(Pair(view, view, SAME_CALLS)).note.startswith(f"top {top} of {ideas}; chance ")
+
+
+def test_a_judge_without_noise_replaces_nothing_by_noise_however_many_votes_an_idea_has(scored: Scored) -> None:
+    one = scored([[float(k)] * (1 if k == 8 else 3) for k in range(10)])
+    other = scored([[float(k)] * (2 if k == 8 else 3) for k in range(10)])
+    assert "its own noise 0.00" in topk_churn(Pair(one, other)).note
+
+
+@pytest.mark.parametrize(("ideas", "has_one"), [(12, True), (13, False)])
+def test_so_many_ideas_have_no_interval_of_ranks(
+    ideas: int, has_one: bool, scored: Scored, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(score_pairs, "_MAX_IDEAS", 12)
+    rng = np.random.default_rng(5)
+    one, other = (scored(rng.uniform(0, 10, (ideas, 1)).tolist()) for _ in range(2))
+    assert (rank_flip(Pair(one, other)).low is not None) == has_one

@@ -16,7 +16,7 @@ from pytest_novelty.metrics.catalogue import PAIRED
 from pytest_novelty.metrics.classification import accuracy, soft_accuracy, tie_rate
 from pytest_novelty.metrics.intervals import clopper_pearson
 from pytest_novelty.metrics.pairing import SAME_CALLS, Pair
-from pytest_novelty.metrics.stability import order_inconsistency
+from pytest_novelty.metrics.stability import excess_order_flip, order_inconsistency, pull_of_order
 from pytest_novelty.metrics.variants import (
     excess_flip,
     flip_rate,
@@ -274,3 +274,35 @@ def test_two_runs_of_a_coin(make_view: ViewOf) -> None:
     pair = Pair(one, other)
     for metric, value in ((flip_rate, 0.6660), (reversal_rate, 0.2363), (null_flip_rate, 0.6660), (excess_flip, 0.0)):
         assert metric(pair).value == pytest.approx(value, abs=0.025)
+
+
+@pytest.mark.parametrize("turned", [0, 1, 4, 5])
+def test_few_turned_instances_among_noise_bound_the_shift(turned: int, pair_of: PairOf) -> None:
+    """The upper end is at least that of so many instances turned among so many, the others as they are; from five on BCa stands."""
+    noisy = [(word, other) for word in ("xxx xxx", "xxy xxy", "xyy xxx") for other in ("xxx xxy", "xxy xxx", "xxx xyy")]
+    rows = (noisy * 5)[: 40 - turned] + [(WRONG, RIGHT)] * turned
+    pair = pair_of([one for one, _ in rows], [other for _, other in rows])
+    large = pair.excess > 0.5
+    assert int(large.sum()) == turned
+    estimate, share = excess_flip(pair), clopper_pearson(turned, 40)
+    assert share is not None
+    others = float(pair.excess[~large].mean())
+    bound = others + share.high * (1 - others)
+    assert estimate.high is not None
+    if turned < 5:
+        assert estimate.high == pytest.approx(bound)
+        assert estimate.method.endswith("widened")
+    else:
+        assert estimate.high < bound
+    shift = vote_shift(pair)
+    assert shift.high == pytest.approx(sqrt(estimate.high))
+
+
+def test_the_pull_of_the_order_has_the_same_bound(make_view: ViewOf) -> None:
+    noisy = ["xxx xxy", "xxy xxx", "xyy xxy", "xxy xyy"]
+    view = make_view([*noisy * 9, "xxx xxx", "xxx xxx", TIED, TIED])
+    estimate, share = excess_order_flip(view), clopper_pearson(2, 40)
+    values = pull_of_order(view)
+    assert share is not None
+    others = float(values[values <= 0.5].mean())
+    assert estimate.high == pytest.approx(others + share.high * (1 - others))

@@ -394,6 +394,24 @@ def test_extensions_that_extend_each_other(extend: Callable[..., Path]) -> None:
     assert caught.value.path == two
 
 
+@pytest.mark.parametrize("files", [20, 21, 2_500])
+def test_a_chain_of_extensions(files: int, write: Write, extend: Callable[..., Path]) -> None:
+    write()
+    extends = "base"
+    for number in range(files - 1, -1, -1):
+        first = extend("", f"e{number}.yaml", extends)
+        extends = first.name
+    if files == 20:
+        assert load_suite(first).extension == first
+        return
+    refuse(
+        first,
+        r"20 files extend one another already: e0\.yaml, e1\.yaml, e2\.yaml, \.\.\., e19\.yaml, e20\.yaml\. Let e0\.yaml extend",
+        2,
+        first.with_name("e20.yaml"),
+    )
+
+
 def test_two_suites_of_one_name_are_told_apart(write: Write, extend: Callable[..., Path], tmp_path: Path) -> None:
     write()
     path = extend("variants: {hot: {temperature: 1}}")

@@ -1,4 +1,4 @@
-"""Chat completions, the dialect both providers speak: what a request asks with, and what its server did not take of it."""
+"""Chat completions, the dialect that both our providers speak: what a request asks with, and what its server did not take."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
+from pytest_novelty.judges.llm.faults import CallFault
 from pytest_novelty.judges.llm.files import LlmSettings
-from pytest_novelty.judges.llm.providers import CallFault
+from pytest_novelty.judges.llm.replies import Reply, read_reply
 from pytest_novelty.model import Request
 
 _MAX_SEED: Final = 2**31
@@ -96,21 +97,23 @@ class Chat:
         """From now on: a request without the parameter was answered."""
         self._refused.add(name)
 
+    def told(self, asked: Mapping[str, Any], sent: Mapping[str, Any]) -> str:
+        """How the model was asked: structured output or not, and what was asked for but not taken."""
+        told = ["schema" if "response_format" in sent else "prompt"]
+        if "response_format" in asked and "response_format" not in sent:
+            told.append("response_format (refused)")
+        for name in _TOLD:
+            if name in asked:
+                told.append(f"{name}={asked[name]}" if name != "seed" else "seed")
+                if name not in sent:
+                    told[-1] += " (refused)"
+        for name, other in _TOKEN_LIMITS.items():
+            if name in asked and name not in sent:
+                told.append(f"{other} for {name}" if other in sent else f"{name} (refused)")
+        return ", ".join(told)
 
-def settings_told(asked: Mapping[str, Any], sent: Mapping[str, Any]) -> str:
-    """How the model was asked: structured output or not, and what was asked for but not taken."""
-    told = ["schema" if "response_format" in sent else "prompt"]
-    if "response_format" in asked and "response_format" not in sent:
-        told.append("response_format (refused)")
-    for name in _TOLD:
-        if name in asked:
-            told.append(f"{name}={asked[name]}" if name != "seed" else "seed")
-            if name not in sent:
-                told[-1] += " (refused)"
-    for name, other in _TOKEN_LIMITS.items():
-        if name in asked and name not in sent:
-            told.append(f"{other} for {name}" if other in sent else f"{name} (refused)")
-    return ", ".join(told)
+    def read(self, body: Mapping[str, Any]) -> Reply:
+        return read_reply(body)
 
 
 def strict_schema(schema: Mapping[str, Any]) -> dict[str, Any]:

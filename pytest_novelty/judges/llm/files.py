@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, Final
 
 from pytest_novelty.digests import digest_of
-from pytest_novelty.errors import JudgeError, UnknownNameError
+from pytest_novelty.errors import JudgeError, Problems, UnknownNameError
 from pytest_novelty.judges.llm.prices import Price
-from pytest_novelty.masking import is_named_like_a_secret
+from pytest_novelty.masking import is_like_a_key, is_named_like_a_secret, make_mask
 from pytest_novelty.model import Json
 from pytest_novelty.protocols import PROTOCOLS
-from pytest_novelty.strict_yaml import Document, read_yaml
-from pytest_novelty.validation import explain, load_schema
+from pytest_novelty.strict_yaml import read_yaml
+from pytest_novelty.validation import explain_all, load_schema, name_of
 
 PREFIXES: Final = ("openai:", "litellm:")
 
@@ -51,8 +51,12 @@ class LlmSettings:
 
     @property
     def base_url(self) -> str | None:
-        """The server, where it is not the provider's own: the judge file's, else for ``openai:`` that of OPENAI_BASE_URL."""
-        return self.api_base or (os.environ.get("OPENAI_BASE_URL") or None if self.provider == "openai" else None)
+        """The server, where it is not the provider's own: the judge file's, else for ``openai:`` that of OPENAI_BASE_URL.
+
+        Without the slash at its end, which changes nothing.
+        """
+        found = self.api_base or (os.environ.get("OPENAI_BASE_URL") if self.provider == "openai" else None)
+        return (found or "").strip().rstrip("/") or None
 
     @property
     def asked(self) -> dict[str, Json]:
@@ -60,7 +64,8 @@ class LlmSettings:
         found: dict[str, Json] = {
             item.name: getattr(self, item.name) for item in fields(self) if item.name not in _NOT_ASKED
         }
-        return {**found, "parameters": dict(self.parameters), "api_base": self.base_url}
+        found |= {"parameters": dict(self.parameters), "api_base": _without_login(self.base_url)}
+        return {name: _plain(value) for name, value in found.items()}
 
     @property
     def version(self) -> str:
@@ -73,6 +78,20 @@ _NOT_ASKED: Final = frozenset(
      "tokens_per_minute", "price", "may_tie", "may_abstain"}
 )  # fmt: skip
 """Settings that change no answer, or whose effect (prompts, ties, abstentions) is in the request itself."""
+
+
+def _without_login(url: str | None) -> str | None:
+    """An address of OPENAI_BASE_URL may hold what a judge file may not: a password, or a query with a key."""
+    return None if url is None else re.sub(r"(?<=//)[^/]*@", "", url).partition("?")[0]
+
+
+def _plain(value: Any) -> Any:
+    """A value with one spelling of its numbers: a temperature of 0.0 is one of 0."""
+    if isinstance(value, Mapping):
+        return {name: _plain(item) for name, item in value.items()}
+    if isinstance(value, list):
+        return [_plain(item) for item in value]
+    return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
 _RESERVED: Final = frozenset(
@@ -90,26 +109,32 @@ def settings_of_name(spec: str) -> LlmSettings:
     provider, _, model = spec.partition(":")
     if not model.strip():
         raise JudgeError(f"{spec!r} names no model", hint=f"Write {provider}:MODEL")
+    if is_like_a_key(model):
+        raise JudgeError(f"the model after {provider}: looks like a key", hint=_KEYS)
     return LlmSettings(provider, model.strip(), name=model.strip())
 
 
 def load_judge_file(path: Path) -> LlmSettings:
-    """Read and check a judge file. Raises JudgeError with file and line."""
+    """Read and check a judge file. Raises JudgeError with file and line of everything that is wrong; no value is repeated that
+    may be a key.
+    """
     document = read_yaml(path, JudgeError)
     value: Any = document.value
-    if (found := explain(value, load_schema("judge"))) is not None:
-        sentence, place = found
-        if place[:1] == ("api_key_env",):  # perhaps the key itself: it is not repeated
-            sentence = "api_key_env must be the name of an environment variable"
-        if place[:1] == ("api_base",):  # may hold one, too
-            sentence = "api_base must be an address like http://127.0.0.1:8000/v1, without user, password or query"
-        raise JudgeError(sentence, path=path, line=document.line_of(place), hint=_hint(value, place))
-    for name in value.get("prompts", ()):
-        if name not in PROTOCOLS:
-            error = UnknownNameError("protocol", name, PROTOCOLS)
-            line = document.line_of(("prompts", name))
-            raise JudgeError(error.message, path=path, line=line, hint=error.hint)
-    _refuse_secrets(value, document)
+    problems = Problems()
+    told = set(_keys_in(value))
+    for place in sorted(told, key=str):
+        of = f"{name_of(place)}: " if place and not is_like_a_key(name_of(place)) else ""
+        problems.add(JudgeError(f"{of}this looks like a key", path=path, line=document.line_of(place), hint=_KEYS))
+    for sentence, place in explain_all(value, load_schema("judge")):
+        if place not in told:
+            told.add(place)
+            sentence, hint = _explained(value, sentence, place)
+            problems.add(JudgeError(sentence, path=path, line=document.line_of(place), hint=hint))
+    if isinstance(value, dict):
+        for message, hint, place in (*_unknown_protocols(value), *_misplaced(value)):
+            if place not in told:
+                problems.add(JudgeError(message, path=path, line=document.line_of(place), hint=hint))
+    problems.raise_any()
     given = {key: item for key, item in value.items() if key not in ("format", "model", "price")}
     for name in ("max_tokens", "seed", "retries", "answer_retries", "concurrency"):
         if isinstance(given.get(name), float):  # 4.0 is an integer to JSON Schema
@@ -122,27 +147,77 @@ def load_judge_file(path: Path) -> LlmSettings:
     )
 
 
-def _hint(value: Any, place: tuple[str | int, ...]) -> str | None:
-    if place[:1] == ("model",) and isinstance(value, dict) and isinstance(value.get("model"), str):
-        return f"Say how it is reached: openai:{value['model']} or litellm:{value['model']}"
-    return None
+_KEYS: Final = (
+    "Keys stay out of files and command lines: put it into the environment (OPENAI_API_KEY, or what api_key_env names)"
+)
+_Place = tuple[str | int, ...]
 
 
-def _refuse_secrets(value: Mapping[str, Any], document: Document) -> None:
+def _keys_in(value: Any, place: _Place = ()) -> Iterator[_Place]:
+    """The places at which a key was written, by mistake."""
+    if isinstance(value, str) and is_like_a_key(value.removeprefix("openai:").removeprefix("litellm:")):
+        yield place
+    elif isinstance(value, dict):
+        for name, item in value.items():
+            if is_like_a_key(name):
+                yield (*place, name)
+            else:
+                yield from _keys_in(item, (*place, name))
+    elif isinstance(value, list):
+        for index, item in enumerate(value):
+            yield from _keys_in(item, (*place, index))
+
+
+def _explained(value: Any, sentence: str, place: _Place) -> tuple[str, str | None]:
+    """(sentence, hint): in the place of the schema's own, where that would repeat a value or say what only a schema means."""
+    field = place[0] if place else None
+    if field == "api_key_env":
+        return "api_key_env must be the name of an environment variable", None
+    if field == "api_base":
+        return "api_base must be an address like http://127.0.0.1:8000/v1, without user, password or query", None
+    if field == "model":
+        return _explained_model(value["model"])
+    if field == "format" or (field is None and isinstance(value, dict) and "format" not in value):
+        return sentence if field is None else "this is not the format of a judge file", _FORMAT
+    return make_mask()(sentence), None
+
+
+_FORMAT: Final = "A judge file begins with format: novelty-judge/1"
+
+
+def _explained_model(model: Any) -> tuple[str, str]:
+    ways = "openai:MODEL (OpenAI, or the server of api_base) or litellm:PROVIDER/MODEL"
+    if not isinstance(model, str):
+        return "model must be a text", f"Write {ways}"
+    if model in PREFIXES:
+        return f"{model} names no model", f"Write {ways}"
+    return f"model must begin with {' or '.join(PREFIXES)}", f"Write {ways}, such as {make_mask()(_suggested(model))}"
+
+
+def _suggested(model: str) -> str:
+    """``anthropic:claude`` and ``anthropic/claude`` name a provider, ``gpt-5`` none."""
+    provider, sign, rest = re.fullmatch(r"([A-Za-z_][\w-]*?)(?:([:/])(.*))?|.*", model).groups()  # type: ignore[union-attr]
+    if not sign or not rest:
+        return f"openai:{model}"
+    return f"litellm:{provider.lower()}/{rest.strip()}" if provider.lower() != "openai" else f"openai:{rest.strip()}"
+
+
+def _unknown_protocols(value: Mapping[str, Any]) -> Iterator[tuple[str, str | None, _Place]]:
+    prompts = value.get("prompts")
+    for name in prompts if isinstance(prompts, dict) else ():
+        if name not in PROTOCOLS:
+            error = UnknownNameError("protocol", name, PROTOCOLS)
+            yield error.message, error.hint, ("prompts", name)
+
+
+def _misplaced(value: Mapping[str, Any]) -> Iterator[tuple[str, str, _Place]]:
     """Parameters that a field of the file is for, or that are keys; and headers that are values and no variables' names."""
-    for name in value.get("parameters", {}):
+    parameters, headers = value.get("parameters"), value.get("headers")
+    for name in parameters if isinstance(parameters, dict) else ():
         if name in _RESERVED or "header" in name.lower() or is_named_like_a_secret(name):
-            raise JudgeError(
-                f"{name!r} is no parameter of a request",
-                path=document.path,
-                line=document.line_of(("parameters", name)),
-                hint="What the judge file has a field for is set there; keys are in the environment",
-            )
-    for name, variable in value.get("headers", {}).items():
-        if not re.fullmatch(r"[A-Z_][A-Z0-9_]{0,59}", variable):
-            raise JudgeError(
-                f"the header {name!r} must name an environment variable",
-                path=document.path,
-                line=document.line_of(("headers", name)),
-                hint="Keys stay out of files: put the value into the environment and write the variable's name here",
-            )
+            hint = "What the judge file has a field for is set there; keys are in the environment"
+            yield f"{name!r} is no parameter of a request", hint, ("parameters", name)
+    for name, variable in (headers if isinstance(headers, dict) else {}).items():
+        if not isinstance(variable, str) or not re.fullmatch(r"[A-Z_][A-Z0-9_]{0,59}", variable):
+            hint = "Keys stay out of files: put the value into the environment and write the variable's name here"
+            yield f"the header {name!r} must name an environment variable", hint, ("headers", name)

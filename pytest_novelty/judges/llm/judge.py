@@ -10,16 +10,25 @@ from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
 
 from pytest_novelty.answers import read_answer
-from pytest_novelty.digests import digest_of
 from pytest_novelty.errors import JudgeStopped
-from pytest_novelty.judges.base import Expected, Pace
-from pytest_novelty.judges.llm.chat import Chat, settings_told
+from pytest_novelty.judges.base import Expected, Pace, Rates
+from pytest_novelty.judges.llm.faults import LONGEST_WAIT_ASKED_S, CallFault
 from pytest_novelty.judges.llm.files import LlmSettings
 from pytest_novelty.judges.llm.prices import Price, Tokens, find_price
-from pytest_novelty.judges.llm.providers import LONGEST_WAIT_ASKED_S, CallFault, Provider, open_provider, secret_values
-from pytest_novelty.judges.llm.replies import Reply, read_reply
+from pytest_novelty.judges.llm.providers import Provider, account_of, open_provider, secret_values
+from pytest_novelty.judges.llm.replies import Reply
 from pytest_novelty.judges.llm.stopping import Breaker
-from pytest_novelty.model import ERROR, REFUSED, SCHEMA_VIOLATION, TIMEOUT, TRUNCATED, UNPARSED, Failure, Request
+from pytest_novelty.model import (
+    ERROR,
+    EXCEEDED,
+    REFUSED,
+    SCHEMA_VIOLATION,
+    TIMEOUT,
+    TRUNCATED,
+    UNPARSED,
+    Failure,
+    Request,
+)
 from pytest_novelty.protocols import PROTOCOLS
 
 _FIRST_WAIT_S: Final = 0.5
@@ -33,7 +42,7 @@ _FEWEST_BYTES_A_TOKEN: Final = 2.5
 
 
 class _Heard(NamedTuple):
-    """What came of one round of attempts: a reply or a failure, the tries before it, the last one's fields and seconds.
+    """What came of one round of attempts: a reply or a failure, the tries before it, the last one's seconds, how it was asked.
 
     ``may_be_billed``: a server that was too slow, or whose response was garbled, may have done the work all the same.
     """
@@ -41,7 +50,7 @@ class _Heard(NamedTuple):
     reply: Reply
     retries: int
     seconds: float
-    sent: Mapping[str, Any]
+    told: str
     may_be_billed: bool = False
 
 
@@ -62,11 +71,11 @@ class LlmJudge:
         self.score_range = None
         price, self.price_basis = _price_of(settings)
         self._price: Price | None = price
+        self._most_out = settings.max_tokens
+        self._input_factor = 1.0
+        """Raised to what was seen: a server may ignore the limit, or count words of its own as the prompt's."""
+        self.take_rates(self.rates)
         self.cost_usd_per_call = 0.0 if price is not None and price.is_free else None
-        rounds = 1 + settings.answer_retries
-        # Every attempt has a timeout of its own; this one is a safety net, and must not count the wait for a turn.
-        waits = _LONGEST_QUEUE_S if self._step_s(settings.max_tokens) else 0.0
-        self.timeout_s = rounds * (1 + settings.retries) * (settings.timeout_s + LONGEST_WAIT_ASKED_S + waits) + 60.0
         self.prompts = {
             protocol: str(path) if (path := settings.folder / name).is_file() else name
             for protocol, name in settings.prompts.items()
@@ -74,7 +83,7 @@ class LlmJudge:
         self._provider: Provider | None = None
         self._pace: Pace | None = None
         self._breaker = Breaker(settings.name)
-        self._chat = Chat(settings)
+        self._turns = asyncio.Lock()
         self._random = random.Random()  # jitter: two processes must not wait alike
 
     # --- what is known before a call ------------------------------------------------------------------------
@@ -85,9 +94,21 @@ class LlmJudge:
 
     @property
     def account(self) -> str:
-        """Whom the rates are agreed with: two judges that ask one model with one key share its turns."""
-        settings = self.settings
-        return digest_of([settings.model, settings.base_url or settings.provider, settings.api_key_env], 6)
+        """Whom the rates are agreed with: judges that ask one address with one key share its turns."""
+        return account_of(self.settings)
+
+    @property
+    def rates(self) -> Rates:
+        """Its own, as the judge file gives them."""
+        return Rates(self.settings.requests_per_minute, self.settings.tokens_per_minute)
+
+    def take_rates(self, rates: Rates) -> None:
+        """Keep these rates: its own, or those of its account."""
+        self._rates, settings = rates, self.settings
+        rounds = 1 + settings.answer_retries
+        # Every attempt has a timeout of its own; this one is a safety net, and must not count the wait for a turn.
+        waits = _LONGEST_QUEUE_S if any(rates) else 0.0
+        self.timeout_s = rounds * (1 + settings.retries) * (settings.timeout_s + LONGEST_WAIT_ASKED_S + waits) + 60.0
 
     @property
     def asked(self) -> dict[str, Any]:
@@ -100,27 +121,24 @@ class LlmJudge:
 
     def expect(self, request: Request) -> Expected:
         """Tokens and cost of a call before it is made: about, and at most."""
-        characters = sum(len(message["content"]) for message in request.messages)
-        size = sum(len(message["content"].encode("utf-8", "replace")) for message in request.messages)
-        size += len(json.dumps(request.schema))
-        most = Tokens(int(size / _FEWEST_BYTES_A_TOKEN) + 64, self.settings.max_tokens)
+        most = Tokens(round(_most_tokens_in(request) * self._input_factor), self._most_out)
         one = None if self._price is None else self._price.cost_usd(most)
         # an unreadable answer is paid for, too
         bound = None if one is None else one * (1 + self.settings.answer_retries)
-        tokens_in = characters // _CHARACTERS_A_TOKEN
-        step = self._step_s(tokens_in + self.settings.max_tokens)
-        return Expected(tokens_in, self.settings.max_tokens, self._price, bound, step)
+        tokens_in = _tokens_in(request)
+        return Expected(tokens_in, self._most_out, self._price, bound, self._step_s(tokens_in + self._most_out))
 
     def _step_s(self, tokens: int) -> float:
         """The time after a call in which no other may be sent."""
-        settings = self.settings
-        by_requests = _WINDOW_S / settings.requests_per_minute if settings.requests_per_minute else 0.0
-        by_tokens = tokens * _WINDOW_S / settings.tokens_per_minute if settings.tokens_per_minute else 0.0
+        requests_per_minute, tokens_per_minute = self._rates
+        by_requests = _WINDOW_S / requests_per_minute if requests_per_minute else 0.0
+        by_tokens = tokens * _WINDOW_S / tokens_per_minute if tokens_per_minute else 0.0
         return max(by_requests, by_tokens)
 
     # --- a call ---------------------------------------------------------------------------------------------
 
     async def __aenter__(self) -> LlmJudge:
+        self._breaker, self._turns = Breaker(self.settings.name), asyncio.Lock()  # both belong to a loop
         self._provider = await asyncio.to_thread(open_provider, self.settings)  # importing a client takes a while
         return self
 
@@ -134,9 +152,8 @@ class LlmJudge:
         cost: float | None = 0.0
         answer: dict[str, Any] = {}
         for number in range(1 + self.settings.answer_retries):
-            fields = self._chat.fields(request, number)
             try:
-                heard = await self._ask(request, fields)
+                heard = await self._ask(request, number)
             except JudgeStopped:
                 if not answer:
                     raise
@@ -147,7 +164,7 @@ class LlmJudge:
             tokens = tokens.plus(heard.reply.tokens)
             more = self._cost_of(heard)
             cost = None if cost is None or more is None else cost + more
-            answer = self._answer(heard, retries, tokens, cost, fields)
+            answer = self._answer(heard, retries, tokens, cost)
             if not self._is_worth_another(answer, heard.reply, request):
                 break
         return answer
@@ -157,22 +174,24 @@ class LlmJudge:
             return None if heard.may_be_billed and self.cost_usd_per_call != 0 else 0.0
         return None if self._price is None else self._price.cost_usd(heard.reply.tokens)
 
-    async def _ask(self, request: Request, fields: Mapping[str, Any]) -> _Heard:
+    async def _ask(self, request: Request, number: int) -> _Heard:
         """Ask until there is a response, or a fault that another attempt would not mend."""
-        size = sum(len(message["content"]) for message in fields["messages"]) // _CHARACTERS_A_TOKEN
-        step = self._step_s(size + self.settings.max_tokens)
+        assert self._provider is not None, "entered before it is called"
+        dialect = self._provider.dialect
+        fields = dialect.fields(request, number)
+        step = self._step_s(_tokens_in(request) + self._most_out)
         attempts = 1 + self.settings.retries
         retries, attempt = 0, 0
         on_trial: list[str] = []
         may_be_billed = False
         while True:
-            sent = self._chat.to_send(fields, on_trial)
+            sent = dialect.to_send(fields, on_trial)
             await self._wait_for_turn(step)
             began = time.perf_counter()
             try:
-                reply = await self._attempt(sent)
+                reply = await self._attempt(self._provider, sent)
             except CallFault as fault:
-                if fault.kind == "request" and (name := self._chat.without(fault, sent, on_trial)):
+                if fault.kind == "request" and (name := dialect.without(fault, sent, on_trial)):
                     on_trial.append(name)
                     retries += 1
                     continue
@@ -185,27 +204,40 @@ class LlmJudge:
                     self._breaker.failed(fault, of=request.instance_id, attempt=attempt, last=not again)
                 if not again:
                     seconds = time.perf_counter() - began
-                    return _Heard(Reply("", _failure_of(fault)), retries, seconds, sent, may_be_billed)
+                    return _Heard(
+                        Reply("", _failure_of(fault)), retries, seconds, dialect.told(fields, sent), may_be_billed
+                    )
                 retries += 1
                 await self._breaker.pause(self._wait_s(attempt, fault))
             else:
                 self._breaker.succeeded()
                 if on_trial:
-                    self._chat.leave_out(on_trial[-1])  # the one that helped; the others come back with the next call
-                return _Heard(reply, retries, time.perf_counter() - began, sent)
+                    dialect.leave_out(on_trial[-1])  # the one that helped; the others come back with the next call
+                told = dialect.told(fields, sent) + self._learn(request, reply.tokens)
+                return _Heard(reply, retries, time.perf_counter() - began, told)
 
-    async def _attempt(self, fields: Mapping[str, Any]) -> Reply:
-        assert self._provider is not None, "entered before it is called"
+    def _learn(self, request: Request, tokens: Tokens) -> str:
+        """Raise what is set aside for the next calls to what was seen; for the record, that the limit was exceeded."""
+        self._input_factor = max(self._input_factor, (tokens.input or 0) / _most_tokens_in(request))
+        self._most_out = max(self._most_out, tokens.output or 0)
+        limit = self.settings.max_tokens
+        return f", max_tokens={limit} {EXCEEDED}" if (tokens.output or 0) > limit else ""
+
+    async def _attempt(self, provider: Provider, fields: Mapping[str, Any]) -> Reply:
         try:
             async with asyncio.timeout(self.settings.timeout_s):  # of the whole: a dribbling server times out, too
-                return read_reply(await self._provider.complete(fields))
+                return provider.dialect.read(await provider.complete(fields))
         except TimeoutError:
-            raise CallFault("timeout", f"no answer within {self.settings.timeout_s:g} s") from None
+            of = f" from {provider.address}" if provider.address else ""
+            raise CallFault("timeout", f"no answer{of} within {self.settings.timeout_s:g} s") from None
 
     async def _wait_for_turn(self, step: float) -> None:
-        if self._pace is not None and step > 0:
-            turn = await asyncio.to_thread(self._pace.take_turn, step)
-            await self._breaker.pause(max(0.0, turn - time.time()))
+        if self._pace is None or step <= 0:
+            return
+        async with self._turns:  # one call of this process asks, in the order in which they came
+            while (wait := await asyncio.to_thread(self._pace.take_turn, step)) > 0:
+                await self._breaker.pause(wait)
+            self._breaker.check()
 
     def _wait_s(self, attempt: int, fault: CallFault) -> float:
         """Exponential, with jitter; not less than what the server asks for."""
@@ -216,9 +248,7 @@ class LlmJudge:
 
     # --- what is returned -----------------------------------------------------------------------------------
 
-    def _answer(
-        self, heard: _Heard, retries: int, tokens: Tokens, cost: float | None, fields: Mapping[str, Any]
-    ) -> dict[str, Any]:
+    def _answer(self, heard: _Heard, retries: int, tokens: Tokens, cost: float | None) -> dict[str, Any]:
         reply = heard.reply
         answer: dict[str, Any] = {
             "answer": reply.text,
@@ -232,7 +262,7 @@ class LlmJudge:
             "cost_usd": cost,
             "retries": retries,
             "latency_s": heard.seconds,
-            "settings": settings_told(fields, heard.sent),
+            "settings": heard.told,
         }
         if reply.reasoning:
             answer["reasoning"] = reply.reasoning
@@ -259,6 +289,16 @@ def _price_of(settings: LlmSettings) -> tuple[Price | None, str]:
     if settings.provider == "openai" and settings.base_url is not None:
         return None, "unknown: give price in the judge file, for a server of your own"
     return find_price(settings.model)
+
+
+def _tokens_in(request: Request) -> int:
+    """About."""
+    return sum(len(message["content"]) for message in request.messages) // _CHARACTERS_A_TOKEN
+
+
+def _most_tokens_in(request: Request) -> int:
+    size = sum(len(message["content"].encode("utf-8", "replace")) for message in request.messages)
+    return int((size + len(json.dumps(request.schema))) / _FEWEST_BYTES_A_TOKEN) + 64
 
 
 def _is_of_transport(reply: Reply) -> bool:

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 _TABLE: Final = "model_prices_and_context_window_backup.json"
-_ENDS_A_NAME: Final = ("-", ":", "@", "/")
-"""Not a point: gpt-4.5 is no kind of gpt-4."""
+_ENDS_A_NAME: Final = ("-", ":", "@")
+"""Not a point: gpt-4.5 is no kind of gpt-4. Not a slash: what stands before it is a provider, and no model."""
 
 
 class Tokens(NamedTuple):
@@ -53,20 +53,45 @@ class Price:
 
 
 def find_price(model: str) -> tuple[Price | None, str]:
-    """(price, where it is from) of a model: under its exact id, else under the longest name that its id begins with."""
+    """(price, where it is from) of a model: under its exact id, else under the longest name that its id begins with.
+
+    The table lists many models of ``PROVIDER/MODEL`` without their provider; such a name counts only if it is that provider's:
+    ``ollama/gpt-4`` costs nothing of what OpenAI asks for gpt-4. A name that is listed without a price is no reason to take the
+    price of a shorter one: then it is unknown.
+    """
     table = _table()
     if not table:
         return None, "unknown: give price in a judge file, or install litellm for its table"
-    names = [model, model.partition("/")[2]] if "/" in model else [model]
-    for name in names:
-        if (price := _price(table.get(name))) is not None:
-            return price, f"litellm's table, {name}"
-    for name in names:
-        begun = [key for key in table if name.startswith(key) and name[len(key) :].startswith(_ENDS_A_NAME)]
-        if priced := [key for key in begun if _price(table[key]) is not None]:
-            longest = max(priced, key=len)
-            return _price(table[longest]), f"litellm's table, by its prefix {longest}"
-    return None, f"unknown: {model} is not in litellm's table; give price in a judge file"
+    provider, _, rest = model.partition("/")
+    begun = [(len(name), True, name) for name in table if _begins(model, name)]
+    if provider and rest:
+        own = (name for name in table if _begins(rest, name) and _is_of(provider, _entry(table, name)))
+        begun += [(len(provider) + 1 + len(name), False, name) for name in own]
+    if not begun:
+        return None, f"unknown: {model} is not in litellm's table; give price in a judge file"
+    length, _, name = max(begun)  # of two as long, the one with its provider
+    by = name if length == len(model) else f"by its prefix {name}"
+    if (price := _price(_entry(table, name))) is None:
+        return None, f"unknown: litellm's table has no price for {name}; give price in a judge file"
+    return price, f"litellm's table, {by}"
+
+
+def _begins(model: str, name: str) -> bool:
+    """Whether a name is the model's, or that of what the model is a kind of: gpt-4o of gpt-4o-2024, not gpt-4 of gpt-4o."""
+    return model.startswith(name) and (len(model) == len(name) or model[len(name)] in _ENDS_A_NAME)
+
+
+def _entry(table: Mapping[str, Any], name: str) -> Any:
+    """What the table has under a name, or under the one that it is an alias of."""
+    entry = table[name]
+    alias = entry.get("alias_of") if isinstance(entry, Mapping) else None
+    return table.get(alias) if isinstance(alias, str) else entry
+
+
+def _is_of(provider: str, entry: Any) -> bool:
+    """``vertex_ai`` has its models under ``vertex_ai-language-models``, ``openai`` some under ``text-completion-openai``."""
+    listed = entry.get("litellm_provider") if isinstance(entry, Mapping) else None
+    return isinstance(listed, str) and (listed.startswith(provider) or listed.endswith(f"-{provider}"))
 
 
 def _price(entry: Any) -> Price | None:

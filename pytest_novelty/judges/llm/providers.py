@@ -1,89 +1,43 @@
-"""One request to a server, through a client library, and what can go wrong with it.
+"""Those who ask a server: the seam behind which a dialect and a client library are known.
 
-Both libraries raise the same family of exceptions (litellm's derive from openai's), so one reader of errors serves both. Neither
-is allowed to retry: attempts are counted, paced and judged in one place, ``judge.py``.
+A provider has a ``dialect`` (what a request asks with, and how its response is read) and sends. None may retry: attempts are
+counted, paced and judged in one place, ``judge.py``.
 """
 
 from __future__ import annotations
 
-import email.utils
-import json
+import contextlib
+import importlib
 import logging
-import math
 import os
-import re
-import time
 from collections.abc import Mapping
 from typing import Any, Final, Protocol
 
+from pytest_novelty.digests import digest_of
 from pytest_novelty.errors import JudgeError
+from pytest_novelty.judges.llm.chat import Chat
+from pytest_novelty.judges.llm.clients import CONNECT_S, OWN_CLIENTS
+from pytest_novelty.judges.llm.dialect import Dialect
+from pytest_novelty.judges.llm.faults import CallFault, plain_address, read_body, read_fault
 from pytest_novelty.judges.llm.files import LlmSettings
-from pytest_novelty.masking import shorten
 
-_ADVICE: Final = {
-    "auth": "Check the key in the environment.",
-    "model": "Check the model's name (litellm wants PROVIDER/MODEL) and api_base.",
-    "quota": "The account has no quota left.",
-    "connection": "Check api_base and that the server runs.",
-    "closed": "Run again then.",
-    "redirect": "Put that address into api_base.",
-    "timeout": "Check api_base and that the server runs, or raise timeout_s.",
-}
-_FATAL: Final = frozenset({"auth", "model", "quota", "closed", "redirect"})
-LONGEST_WAIT_ASKED_S: Final = 120.0
-"""A server that asks for more (a daily limit, maintenance) is closed: nobody is left waiting in silence."""
-_TRANSIENT: Final = frozenset({"rate", "server", "connection", "timeout", "malformed"})
-_MAX_SHOWN: Final = 2000
-_CONNECT_S: Final = 5.0
-_MODERATION: Final = re.compile(r"flagged|moderation|content[ _-]?policy", re.IGNORECASE)
-_LITELLMS: Final = re.compile(r"^(litellm\.)?(\w+(Error|Exception):? (- )?)+")
-"""The names of exceptions that litellm puts before a server's own words."""
-
-
-class CallFault(Exception):
-    """An attempt came to no answer.
-
-    ``kind``: auth, model, quota, redirect, closed (no other call would fare better now), rate, server, connection, timeout,
-    malformed (pass with time), filter (the provider declined the content), request (the server does not take such a request).
-    """
-
-    def __init__(
-        self,
-        kind: str,
-        message: str,
-        *,
-        status: int | None = None,
-        code: str = "",
-        param: str = "",
-        retry_after_s: float | None = None,
-    ) -> None:
-        super().__init__(message)
-        self.kind = kind
-        self.message = message
-        self.status = status
-        self.code = code
-        self.param = param
-        self.retry_after_s = retry_after_s
-
-    @property
-    def is_fatal(self) -> bool:
-        return self.kind in _FATAL
-
-    @property
-    def is_worth_another(self) -> bool:
-        """Transport faults pass. Fatal ones are tried again only so often that the breaker can be sure of them."""
-        return self.kind in _TRANSIENT or self.is_fatal
-
-    @property
-    def advice(self) -> str:
-        return _ADVICE.get(self.kind, "")
+_IMPORT_ATTEMPTS: Final = 5
+_READ_BY_CLIENTS: Final = ("OPENAI_ORG_ID", "OPENAI_PROJECT_ID")
+"""Sent as headers by the openai library, of its own accord."""
 
 
 class Provider(Protocol):
-    """Sends one request. Belongs to one event loop."""
+    """Sends what its dialect makes of a request. Belongs to one event loop."""
+
+    @property
+    def dialect(self) -> Dialect: ...
+
+    @property
+    def address(self) -> str:
+        """Whom it asks, as far as it is known."""
 
     async def complete(self, fields: Mapping[str, Any]) -> Mapping[str, Any]:
-        """The body of the response to a chat completion. Raises CallFault."""
+        """The body of the response. Raises CallFault."""
 
     async def close(self) -> None: ...
 
@@ -108,6 +62,17 @@ def _from_environment(variable: str, settings: LlmSettings) -> str:
     value = os.environ.get(variable)
     if not value:
         raise JudgeError(f"the judge {settings.name!r} needs the environment variable {variable}, which is not set")
+    return _checked(variable, value)
+
+
+def _checked(variable: str, value: str) -> str:
+    """A value that can be sent in a header. Client libraries fail on others in words that nobody would trace to the key."""
+    if not (value.isascii() and value.isprintable() and value == value.strip()):
+        raise JudgeError(
+            f"the environment variable {variable} cannot be sent: it has a line break, white space around it, or characters "
+            "that are not ASCII",
+            hint="Set it again, to the value alone",
+        )
     return value
 
 
@@ -122,6 +87,7 @@ class OpenAIProvider:
                 f"the judge {settings.name!r} needs the openai client",
                 hint="Install it with: pip install openai",
             ) from None
+        self.dialect = Chat(settings)
         self._has_key = True
         own_server = settings.base_url is not None
         if "?" in (settings.base_url or ""):
@@ -134,13 +100,15 @@ class OpenAIProvider:
         elif settings.api_base is not None:  # OPENAI_API_KEY is for OpenAI: it is not shown to any other server
             key, self._has_key = "", False
         elif own_server:
-            key = os.environ.get("OPENAI_API_KEY") or ""
+            key = _checked("OPENAI_API_KEY", os.environ.get("OPENAI_API_KEY") or "")
             self._has_key = bool(key)
         else:
             key = _from_environment("OPENAI_API_KEY", settings)
+        for variable in _READ_BY_CLIENTS:
+            _checked(variable, os.environ.get(variable, ""))
         # A redirect would show the extra headers to somebody else. Waiting for an answer is bounded by whoever calls.
         options: dict[str, Any] = {
-            "timeout": openai.Timeout(None, connect=_CONNECT_S),
+            "timeout": openai.Timeout(None, connect=CONNECT_S),
             "follow_redirects": False,
         }
         try:
@@ -155,6 +123,7 @@ class OpenAIProvider:
             default_headers=read_headers(settings),
             http_client=http,
         )
+        self.address = plain_address(str(self._client.base_url))
 
     async def complete(self, fields: Mapping[str, Any]) -> Mapping[str, Any]:
         try:
@@ -172,21 +141,8 @@ class LitellmProvider:
     """litellm, which reaches every provider by its own protocol."""
 
     def __init__(self, settings: LlmSettings) -> None:
-        os.environ["LITELLM_LOCAL_MODEL_COST_MAP"] = "True"  # else importing it asks the network
-        os.environ.setdefault("LITELLM_LOG", "ERROR")
-        try:
-            import litellm
-        except ImportError:
-            raise JudgeError(
-                f"the judge {settings.name!r} needs litellm",
-                hint="Install it with: pip install litellm",
-            ) from None
-        for logger in ("LiteLLM", "LiteLLM Router", "LiteLLM Proxy"):  # at DEBUG they write headers
-            logging.getLogger(logger).setLevel(logging.ERROR)
-        litellm.suppress_debug_info = True
-        litellm.telemetry = False
-        litellm.turn_off_message_logging = True
-        self._complete = litellm.acompletion
+        self.dialect = Chat(settings)
+        self.address = settings.api_base or ""
         self._has_key = True
         self._fixed: dict[str, Any] = {"num_retries": 0, "max_retries": 0, "timeout": settings.timeout_s}
         if settings.api_base is not None:
@@ -196,12 +152,35 @@ class LitellmProvider:
         elif settings.api_base is not None and settings.model.startswith("openai/"):
             self._has_key = False
             self._fixed["api_key"] = "none"
+        else:
+            variable = litellms_variable(settings)
+            _checked(variable, os.environ.get(variable, ""))
         if headers := read_headers(settings):
             self._fixed["extra_headers"] = headers
+        os.environ["LITELLM_LOCAL_MODEL_COST_MAP"] = "True"  # else importing it asks the network
+        os.environ.setdefault("LITELLM_LOG", "ERROR")
+        try:
+            litellm = _import_patiently("litellm")
+        except ImportError:
+            raise JudgeError(
+                f"the judge {settings.name!r} needs litellm",
+                hint="Install it with: pip install litellm",
+            ) from None
+        for logger in ("LiteLLM", "LiteLLM Router", "LiteLLM Proxy"):  # at DEBUG they write headers
+            logging.getLogger(logger).setLevel(logging.ERROR)
+        litellm.suppress_debug_info = True
+        litellm.telemetry = False
+        # What litellm would hand to a user's callbacks; where there are none, redacting it takes a quarter of a call's time.
+        litellm.turn_off_message_logging = any(
+            getattr(litellm, name, None)
+            for name in ("callbacks", "input_callback", "success_callback", "failure_callback")
+        )
+        self._litellm = litellm
+        OWN_CLIENTS.open(litellm)
 
     async def complete(self, fields: Mapping[str, Any]) -> Mapping[str, Any]:
         try:
-            response = await self._complete(**fields, **self._fixed)
+            response = await self._litellm.acompletion(**fields, **self._fixed)
             body = response.model_dump()
         except Exception as error:
             raise read_fault(error, has_key=self._has_key) from None
@@ -210,141 +189,36 @@ class LitellmProvider:
         return body
 
     async def close(self) -> None:
-        import litellm
-
-        if (close := getattr(litellm, "close_litellm_async_clients", None)) is not None:
-            await close()
+        await OWN_CLIENTS.close(self._litellm)
 
 
-def read_body(content: bytes) -> Mapping[str, Any]:
-    """The JSON object in a response. Bytes that are not UTF-8 become replacement characters. Raises CallFault."""
-    text = content.decode("utf-8", "replace")
-    try:
-        body = json.loads(text)
-    except (ValueError, RecursionError):
-        shown = shorten(" ".join(text[: 2 * _MAX_SHOWN].split()), _MAX_SHOWN)
-        raise CallFault("malformed", f"the server's response is not JSON: {shown!r}") from None
-    if not isinstance(body, Mapping):
-        raise CallFault("malformed", "the server's response is no JSON object")
-    return body
+def _import_patiently(name: str) -> Any:
+    """Import a library that mutes warnings of its own while it is imported.
+
+    It is imported beside tests, and pytest sets the filters anew with each of them: with ``-W error`` a warning that was
+    muted becomes an error. What was imported so far stays, so the next attempt comes farther.
+    """
+    for _ in range(_IMPORT_ATTEMPTS):
+        with contextlib.suppress(Warning):
+            return importlib.import_module(name)
+    return importlib.import_module(name)
 
 
-def read_fault(error: Exception, *, has_key: bool = True) -> CallFault:
-    """What an exception of a client library means for the call. ``has_key``: a key was sent, and not a stand-in for one."""
-    names = {kind.__name__ for kind in type(error).__mro__}
-    status = getattr(error, "status_code", None)
-    status = status if isinstance(status, int) else None
-    code, message = _code_of(error), _message_of(error)
-    if type(error.__cause__).__name__ == "ConnectTimeout":  # aiohttp's transport says so of a port that is closed, too
-        names, message = {"APIConnectionError"}, f"no connection: {error.__cause__}"
-    kind = _kind_of(names, status, code, message.lower())
-    if kind == "auth" and not has_key:
-        message = f"no key was sent (name the variable that holds it with api_key_env), and the server says: {message}"
-    if kind == "redirect":
-        message = f"the server redirects to {_header(error, 'location') or 'another address'}"
-    wait = _retry_after(error)
-    if kind in ("rate", "server") and wait is not None and wait > LONGEST_WAIT_ASKED_S:
-        kind, message = "closed", f"{message.rstrip('.')}; the server asks to wait {_duration(wait)}"
-    param = _body_of(error).get("param")
-    param = param if isinstance(param, str) else ""
-    return CallFault(kind, message, status=status, code=code, param=param, retry_after_s=wait)
+def account_of(settings: LlmSettings) -> str:
+    """A digest of the address and the key that a judge asks with: the same through either library."""
+    provider, slash, _ = settings.model.partition("/")
+    is_openais = settings.provider == "openai" or provider == "openai" or not slash
+    address, variable = settings.base_url, settings.api_key_env
+    if is_openais and address is None:
+        named = (os.environ.get("OPENAI_BASE_URL"), os.environ.get("OPENAI_API_BASE"))
+        address = next(filter(None, named), "https://api.openai.com/v1")
+    if variable is None and not (is_openais and settings.api_base):
+        variable = "OPENAI_API_KEY" if is_openais else litellms_variable(settings)
+    key = os.environ.get(variable, "") if variable is not None else ""
+    return digest_of([plain_address((address or provider).lower()).rstrip("/"), digest_of([key], 16)], 6)
 
 
-def _duration(seconds: float) -> str:
-    if seconds > 10 * 365 * 86_400:
-        return "for years"
-    for size, unit in ((86_400, "days"), (3_600, "hours"), (60, "minutes")):
-        if seconds >= 2 * size:
-            return f"{seconds / size:.0f} {unit}"
-    return f"{seconds:.0f} s"
-
-
-def _kind_of(names: set[str], status: int | None, code: str, message: str) -> str:
-    if "ContentPolicyViolationError" in names or "content_filter" in code or "content management policy" in message:
-        return "filter"
-    if names & {"APITimeoutError", "Timeout"} or status == 408:
-        return "timeout"
-    if code == "insufficient_quota" or "insufficient_quota" in message or status == 402:
-        return "quota"
-    if "APIConnectionError" in names or ("InternalServerError" in names and "connection error" in message):
-        return "connection"  # litellm says of a server that is down that it failed
-    if status is not None and 300 <= status < 400:
-        return "redirect"
-    if "invalid response object" in message or "provider returned 'choices'" in message:
-        return "malformed"  # litellm says so of a body that it cannot read, with a status of its own
-    if "llm provider not provided" in message:
-        return "model"
-    if status == 403 and _MODERATION.search(message):
-        return "filter"
-    if status in (401, 403):
-        return "auth"
-    if status == 404:
-        return "model"
-    if status == 429:
-        return "rate"
-    if status is not None and (status >= 500 or status in (409, 425)):
-        return "server"
-    if status is not None:
-        return "request"
-    if names & {"TypeError", "ValueError", "KeyError", "AttributeError"}:
-        return "request"  # the library refused what it was to send
-    return "malformed" if "APIResponseValidationError" in names or "APIError" in names else "connection"
-
-
-def _body_of(error: Exception) -> Mapping[str, Any]:
-    body = getattr(error, "body", None)
-    if isinstance(body, Mapping):
-        inner = body.get("error")
-        return inner if isinstance(inner, Mapping) else body
-    return {}
-
-
-def _code_of(error: Exception) -> str:
-    code = _body_of(error).get("code") or getattr(error, "code", None)
-    return str(code) if isinstance(code, (str, int)) else ""
-
-
-def _message_of(error: Exception) -> str:
-    text = _body_of(error).get("message")
-    if not isinstance(text, str) or not text:
-        text = str(getattr(error, "message", "") or error)
-    cause = error.__cause__
-    if cause is not None and "APIConnectionError" in {kind.__name__ for kind in type(error).__mro__}:
-        text = f"{text} ({type(cause).__name__}: {cause})" if str(cause) not in text else text
-    text = _LITELLMS.sub("", " ".join(text.partition("Traceback (most recent")[0].split())) or type(error).__name__
-    return text  # cut only after it was masked: half a key is a leak
-
-
-def _retry_after(error: Exception) -> float | None:
-    """Seconds that the server asks to wait: ``retry-after-ms``, or Retry-After in seconds or as a date."""
-    headers = getattr(getattr(error, "response", None), "headers", None)
-    own = getattr(error, "litellm_response_headers", None)
-    for source in (headers, own):
-        if source is None:
-            continue
-        if (milliseconds := _number(source.get("retry-after-ms"))) is not None:
-            return milliseconds / 1000
-        text = source.get("retry-after")
-        if (seconds := _number(text)) is not None:
-            return seconds
-        if isinstance(text, str) and (date := email.utils.parsedate_tz(text)) is not None:
-            try:
-                return max(0.0, email.utils.mktime_tz(date) - time.time())
-            except (ValueError, OverflowError):  # a year that no calendar has
-                return None
-    return None
-
-
-def _header(error: Exception, name: str) -> str:
-    headers = getattr(getattr(error, "response", None), "headers", None)
-    return "" if headers is None else str(headers.get(name) or "")
-
-
-def _number(value: object) -> float | None:
-    if not isinstance(value, (str, int, float)):
-        return None
-    try:
-        number = float(value)
-    except (ValueError, OverflowError):
-        return None
-    return number if math.isfinite(number) and number >= 0 else None
+def litellms_variable(settings: LlmSettings) -> str:
+    """The variable in which litellm looks for the key of a model's provider: a name without a provider is OpenAI's."""
+    provider, slash, _ = settings.model.partition("/")
+    return f"{provider.upper()}_API_KEY" if slash else "OPENAI_API_KEY"

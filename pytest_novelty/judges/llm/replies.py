@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+from pytest_novelty.judges.llm.faults import CallFault, fault_told
 from pytest_novelty.judges.llm.prices import Tokens
-from pytest_novelty.judges.llm.providers import CallFault
 from pytest_novelty.model import REFUSED, TRUNCATED, UNPARSED, Failure
 
 
@@ -25,13 +25,14 @@ class Reply(NamedTuple):
 
 
 def read_reply(body: Mapping[str, Any]) -> Reply:
-    """Read a chat completion's body. Raises CallFault if it is none: such a response is a fault of transport."""
+    """Read a chat completion's body. Raises CallFault if it is none: an error that it tells, or a fault of transport."""
     choices = body.get("choices")
-    if not isinstance(choices, list) or not choices or not isinstance(choices[0], Mapping):
-        told = body.get("error")
-        message = told.get("message") if isinstance(told, Mapping) else told
-        raise CallFault("malformed", f"the server's response has no choices: {message or sorted(map(str, body))[:8]}")
-    choice = choices[0]
+    choice = choices[0] if isinstance(choices, list) and choices else None
+    if not isinstance(choice, Mapping):
+        without = f"the server's response has no choices: {sorted(map(str, body))[:8]}"
+        raise fault_told(body["error"], without) if body.get("error") else CallFault("malformed", without)
+    if isinstance(choice.get("error"), Mapping):  # the answer broke off
+        raise fault_told(choice["error"], "the server says that its answer failed")
     message = choice.get("message")
     message = message if isinstance(message, Mapping) else {}
     text = _text(message.get("content"))

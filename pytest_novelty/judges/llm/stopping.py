@@ -7,11 +7,12 @@ import re
 from typing import Final
 
 from pytest_novelty.errors import JudgeStopped
-from pytest_novelty.judges.llm.providers import CallFault
+from pytest_novelty.judges.llm.faults import UNREACHABLE, CallFault
 
 _FATAL_IN_A_ROW: Final = 3
 """A gateway may refuse a right key once; three times in a row it means it."""
 _ATTEMPTS_AT_A_SILENT_SERVER: Final = 4
+_ATTEMPTS_AT_AN_UNREACHABLE_SERVER: Final = 2
 _GIVEN_UP_BEFORE_A_SUCCESS: Final = 3
 _GIVEN_UP_IN_A_ROW: Final = 5
 
@@ -55,7 +56,8 @@ class Breaker:
             self._given_up.clear()
         if last:
             self._given_up.add(of)
-        is_down = fault.kind == "connection" and not self._has_answered and attempt >= _ATTEMPTS_AT_A_SILENT_SERVER
+        enough = _ATTEMPTS_AT_AN_UNREACHABLE_SERVER if fault.code == UNREACHABLE else _ATTEMPTS_AT_A_SILENT_SERVER
+        is_down = fault.kind == "connection" and not self._has_answered and attempt >= enough
         limit = _GIVEN_UP_IN_A_ROW if self._has_answered else _GIVEN_UP_BEFORE_A_SUCCESS
         if is_down or self._fatal >= _FATAL_IN_A_ROW or len(self._given_up) >= limit:
             self._stopped = JudgeStopped(
@@ -73,5 +75,9 @@ class Breaker:
         finally:
             for each in waiting:
                 each.cancel()
+        self.check()
+
+    def check(self) -> None:
+        """Raises JudgeStopped if the judge has been stopped."""
         if self._stopped is not None:
             raise JudgeStopped(self._stopped.message, hint=self._stopped.hint)

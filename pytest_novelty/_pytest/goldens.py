@@ -1,0 +1,247 @@
+"""Golden files of a run under pytest: read before anything is asked, compared or written when all is known, by the controller."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import pytest
+
+from pytest_novelty._pytest.ids import slug
+from pytest_novelty.errors import GoldenError, NoveltyError, SettingsError
+from pytest_novelty.golden import Golden, make_golden, merge, read_text, write_text
+from pytest_novelty.masking import make_mask
+
+if TYPE_CHECKING:
+    from syrupy.data import SnapshotCollection
+
+    from pytest_novelty.drifting import Drift
+    from pytest_novelty.judges.base import Judge
+    from pytest_novelty.plan import Plan, SuitePlan
+    from pytest_novelty.results import Report
+
+FOLDER: Final = "golden"
+_EXTENSION: Final = "txt"
+_LEFT_FOR_S: Final = 3600.0
+_INSTALL: Final = "Install the extra: pip install 'pytest-novelty[golden]'"
+
+
+class Goldens:
+    """What the rootdir's ``golden`` folder holds of this run's judges and suites. Does nothing on workers."""
+
+    def __init__(self, config: pytest.Config) -> None:
+        self.updates = bool(config.getoption("update_snapshots", False))
+        self._folder = config.rootpath / FOLDER
+        self._machinery: Any = None
+        self._held: dict[Path, Golden | None] = {}
+        self.written: list[str] = []
+        """What was said of the files."""
+
+    def start(self, plan: Plan) -> None:
+        """Read the files of what is planned, so that one that cannot be read costs no call. Raises NoveltyError."""
+        if self.updates and {"site-packages", "dist-packages"} & set(self._folder.parts):
+            raise SettingsError(
+                f"golden verdicts would be written into an installation, {self._folder}",
+                hint="Run in a folder of your own, or give one with --rootdir",
+            )
+        for planned, judge in _pairs(plan):
+            self._read(self._path(planned.suite.name, judge.name))
+
+    def announce(self, plan: Plan) -> list[str]:
+        """Lines for the header."""
+        held = [self._path(planned.suite.name, judge.name) for planned, judge in _pairs(plan)]
+        read = [(path, golden) for path in held if (golden := self._held.get(path)) is not None]
+        what = "recorded anew" if self.updates else "compared with"
+        return [f"novelty golden: {what} {FOLDER}/{path.name}, {len(golden.entries)} verdicts" for path, golden in read]
+
+    def count(self, plan: Plan) -> int:
+        """Comparisons that will be reported, as far as is known now."""
+        return sum(
+            self._path(planned.suite.name, judge.name).is_file()
+            or bool(plan.settings.probe or self._stand_in(plan, planned, judge))
+            for planned, judge in _pairs(plan)
+        )
+
+    def conclude(self, report: Report, generation: str, *, write: bool) -> bool:
+        """Compare with what is recorded (for a probe's ``generation``, if no file is, with the store) and, if that is asked for
+        and ``write``, record. False if a file could not be used.
+        """
+        from pytest_novelty.drifting import compare_all  # numpy: workers never need it
+
+        found: list[Drift] = []
+        complete = True
+        for planned, judge in _pairs(report.plan):
+            try:
+                found += self._conclude(report, planned, judge, generation, write)
+            except NoveltyError as error:
+                self.written.append(f"ERROR: {error}")
+                complete = False
+        report.drifts += compare_all(found, accept=self.updates and write)
+        return complete
+
+    def _conclude(self, report: Report, planned: SuitePlan, judge: Judge, generation: str, write: bool) -> list[Drift]:
+        from pytest_novelty.drifting import compare, not_recorded  # numpy: workers never need it
+
+        path = self._path(planned.suite.name, judge.name)
+        old = self._read(path)
+        if old is None and not self.updates and not generation:
+            other = self._stand_in(report.plan, planned, judge)
+            return [] if other is None else [not_recorded(judge.name, planned.suite.name, *other)]
+        new = make_golden(report.plan, planned, judge, report.outcomes)
+        if not new.entries:
+            return []
+        if self.updates and write:
+            self._write(path, merge(old, new, planned.suite), old, make_mask(secrets=judge.secrets))
+        elif self.updates:
+            self.written.append(f"golden verdicts not written: the run was interrupted ({FOLDER}/{path.name})")
+        if old is None:
+            return list(_probed(report, planned, judge, new, generation)) if generation else []
+        usages = [r.usage for r in report.outcomes if (r.judge, r.suite) == (judge.name, planned.suite.name)]
+        reused = sum(usage.reused for usage in usages)
+        asked = sum(usage.made for usage in usages)
+        return [compare(report.plan, planned, judge, old, new, f"{FOLDER}/{path.name}", (reused, reused + asked))]
+
+    def _path(self, suite: str, judge: str) -> Path:
+        return self._folder / f"{slug(suite)}.{slug(judge)}.{_EXTENSION}"
+
+    def _stand_in(self, plan: Plan, planned: SuitePlan, judge: Judge) -> tuple[str, str] | None:
+        """(file, judge): verdicts of another model on the suite, which may be this one under its former name."""
+        if judge.asked is None:
+            return None
+        own = {self._path(planned.suite.name, each.name) for each in plan.judges}
+        for path in sorted(self._folder.glob(f"{slug(planned.suite.name)}.*.{_EXTENSION}")):
+            try:
+                held = None if path in own else self._read(path)
+            except NoveltyError:  # not a file of this run
+                continue
+            if held is not None and held.suite == planned.suite.name and held.is_of_model:
+                return f"{FOLDER}/{path.name}", held.judge
+        return None
+
+    def _read(self, path: Path) -> Golden | None:
+        if path not in self._held:
+            text = None
+            if path.is_file():
+                try:
+                    text = self._files().read_snapshot_data_from_location(
+                        snapshot_location=str(path), snapshot_name=path.stem, session_id=""
+                    )
+                except (OSError, UnicodeDecodeError) as error:
+                    raise GoldenError(f"cannot be read: {error}", path=path) from None
+            self._held[path] = None if text is None else read_text(text, path)
+        return self._held[path]
+
+    def _write(self, path: Path, golden: Golden, old: Golden | None, mask: Callable[[str], str]) -> None:
+        from syrupy.data import Snapshot, SnapshotCollection
+
+        files, text = self._files(), mask(write_text(golden))
+        if old is not None and files.matches(serialized_data=files.serialize(text), snapshot_data=write_text(old)):
+            self.written.append(f"golden verdicts unchanged: {FOLDER}/{path.name}")
+            return
+        collection = SnapshotCollection(location=str(path))
+        collection.add(Snapshot(name=path.stem, data=files.serialize(text)))
+        try:
+            files.write_snapshot_collection(snapshot_collection=collection)
+        except OSError as error:
+            raise GoldenError(f"cannot be written: {error.strerror}", path=path) from None
+        self.written.append(f"golden verdicts written: {FOLDER}/{path.name} ({_what_changed(old, golden)})")
+
+    def _files(self) -> Any:
+        if self._machinery is None:
+            self._machinery = _make_machinery()
+        return self._machinery
+
+
+def _probed(report: Report, planned: SuitePlan, judge: Judge, new: Golden, generation: str) -> Iterator[Drift]:
+    """The comparison of a probe with what the store had; what it asked for the first time is noted."""
+    from pytest_novelty.cassette import open_store
+    from pytest_novelty.drifting import compare
+    from pytest_novelty.probing import stored_verdicts
+
+    store = open_store(report.plan.settings.store, offline=False)
+    try:
+        stored = stored_verdicts(report.plan, planned, judge, store, generation)
+    finally:
+        store.close()
+    if stored.new:
+        report.notes.append(
+            f"{stored.new} of {len(new.entries)} instances of {planned.suite.name} had no stored verdicts of {judge.name}: "
+            "this probe's are the first, with which the next is compared"
+        )
+    if stored.golden.entries:
+        known = {name: entry for name, entry in new.entries.items() if name in stored.golden.entries}
+        dates = " to ".join(dict.fromkeys((stored.first[:10], stored.last[:10])))
+        yield compare(report.plan, planned, judge, stored.golden, replace(new, entries=known), f"the store ({dates})")
+
+
+def _pairs(plan: Plan) -> Iterator[tuple[SuitePlan, Judge]]:
+    """Every suite with every judge that judges its reference."""
+    for planned in plan.suites.values():
+        yield from ((planned, judge) for judge in plan.judges if judge.judges(planned.suite.protocol))
+
+
+def _what_changed(old: Golden | None, new: Golden) -> str:
+    before, after = {} if old is None else old.entries, new.entries
+    counts = {
+        "added": len(set(after) - set(before)),
+        "changed": sum(
+            after[name]._replace(head={}) != before[name]._replace(head={}) for name in set(after) & set(before)
+        ),
+        "removed": len(set(before) - set(after)),
+    }
+    return ", ".join(f"{count} {word}" for word, count in counts.items() if count) or "head only"
+
+
+def _make_machinery() -> Any:
+    """The snapshot extension, one text file a snapshot. Raises SettingsError where syrupy is not installed."""
+    try:
+        from syrupy.extensions.single_file import SingleFileSnapshotExtension, WriteMode
+    except ImportError:
+        raise SettingsError(
+            f"the folder {FOLDER} has golden verdicts of this run, and syrupy, which reads them, is not installed",
+            hint=_INSTALL,
+        ) from None
+
+    class GoldenFiles(SingleFileSnapshotExtension):
+        """Used alone, on the controller: the snapshot fixture would want a file and a warning a case."""
+
+        file_extension = _EXTENSION
+        _write_mode = WriteMode.TEXT
+
+        @classmethod
+        def write_snapshot_collection(
+            cls, *, snapshot_collection: SnapshotCollection, name_order: dict[str, int] | None = None
+        ) -> None:
+            """In one step, on the disk before it takes the old file's place: a killed run leaves the old one or the new one."""
+            path = Path(snapshot_collection.location)
+            for snapshot in snapshot_collection:
+                _replace(path, str(snapshot.data))
+
+    return GoldenFiles()
+
+
+def _replace(path: Path, text: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    for left in path.parent.glob(f".{path.name}.*"):  # by a run that was killed, not by one that writes now
+        with contextlib.suppress(FileNotFoundError):
+            if time.time() - left.stat().st_mtime > _LEFT_FOR_S:
+                left.unlink()
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    try:
+        with open(handle, "w", encoding="utf-8", newline="\n") as file:  # noqa: PTH123 - the handle is open already
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        umask = os.umask(0)
+        os.umask(umask)
+        Path(name).chmod(0o666 & ~umask)
+        Path(name).replace(path)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise

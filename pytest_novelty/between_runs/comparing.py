@@ -1,0 +1,265 @@
+"""What changed from one report to another: metrics, verdicts, ranks, gates, cost; and which of it is a regression."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+from pytest_novelty.between_runs.matching import match_reports
+from pytest_novelty.between_runs.reading import Key, SavedReport
+from pytest_novelty.metrics.pairing import Pair
+from pytest_novelty.metrics.permutation import holm
+from pytest_novelty.metrics.regression import MetricChange, Turned, metric_changes, turned_verdicts
+from pytest_novelty.model import REFERENCE
+
+MAIN: Final = {"pairwise": ("strict_accuracy",), "pointwise": ("accuracy", "auroc")}
+"""By which judges are ranked and variants compared: the first that is defined."""
+
+
+@dataclass(frozen=True)
+class Change:
+    """A judge on a suite under a variant, now against then, on the ``n`` instances that both runs judged.
+
+    ``before``: the judge's name then. ``sizes``: how many instances the two runs judged (then, now).
+    """
+
+    judge: str
+    before: str
+    suite: str
+    variant: str
+    n: int
+    sizes: tuple[int, int]
+    metrics: tuple[MetricChange, ...]
+    turned: Turned
+
+    @property
+    def place(self) -> str:
+        return f"{self.judge} on {self.suite}" + ("" if self.variant == REFERENCE else f", variant {self.variant}")
+
+
+@dataclass(frozen=True)
+class Rank:
+    """A judge's place among those of both reports, by ``metric``; judges that are equal share the better place."""
+
+    suite: str
+    metric: str
+    judge: str
+    old: int
+    new: int
+
+
+@dataclass(frozen=True)
+class TurnedGate:
+    """A gate whose decision is another one now."""
+
+    judge: str
+    suite: str
+    gate: str
+    old: str
+    new: str
+
+    @property
+    def worse(self) -> bool:
+        return (self.old, self.new) == ("pass", "fail")
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One variant of one judge: ``value`` of the main metric, and its ``change`` from the reference (None for that itself)."""
+
+    value: float | None
+    change: float | None = None
+    starred: bool = False
+
+
+@dataclass(frozen=True)
+class VariantTable:
+    """Judges in columns (then and now each), variants in rows. ``cells``: by variant, then by (judge, "then" or "now")."""
+
+    suite: str
+    metric: str
+    judges: tuple[str, ...]
+    cells: Mapping[str, Mapping[tuple[str, str], Cell]]
+
+
+@dataclass(frozen=True)
+class RunComparison:
+    """``old`` and ``new`` name the reports; ``calls`` are theirs; ``costs``: (judge, USD then, USD now), None
+    where the cost of a call is unknown.
+    """
+
+    old: str
+    new: str
+    changes: tuple[Change, ...]
+    ranks: tuple[Rank, ...]
+    gates: tuple[TurnedGate, ...]
+    tables: tuple[VariantTable, ...]
+    calls: tuple[Mapping[str, Any], Mapping[str, Any]]
+    costs: tuple[tuple[str, float | None, float | None], ...]
+    notes: tuple[str, ...]
+
+    @property
+    def regressions(self) -> list[str]:
+        """What got worse, by more than chance or beyond a gate: a clause a judge, suite and variant, and a gate."""
+        found = [
+            _listed(change, [metric.metric for metric in change.metrics if metric.worse]) for change in self.changes
+        ]
+        turned = [
+            f"{gate.judge} on {gate.suite}: {gate.gate} passed and fails now" for gate in self.gates if gate.worse
+        ]
+        return [*filter(None, found), *turned]
+
+    @property
+    def improvements(self) -> list[str]:
+        found = [
+            _listed(change, [metric.metric for metric in change.metrics if metric.better]) for change in self.changes
+        ]
+        return [*filter(None, found)]
+
+    @property
+    def headline(self) -> str:
+        """What a person has to know, in some sentences."""
+        moved = [change.place for change in self.changes if change.turned.starred]
+        parts = [f"Worse than {self.old}: {'; '.join(self.regressions)}." if self.regressions else ""]
+        if self.improvements:
+            parts.append(f"Better{'' if self.regressions else f' than {self.old}'}: {'; '.join(self.improvements)}.")
+        if not (self.regressions or self.improvements):
+            parts.append(f"No metric differs from {self.old} by more than chance.")
+        if moved:
+            parts.append(f"Votes moved beyond noise: {'; '.join(moved)}.")
+        return " ".join(filter(None, parts))
+
+
+def _listed(change: Change, metrics: list[str]) -> str:
+    return f"{change.place}: {', '.join(metrics)}" if metrics else ""
+
+
+def compare_reports(old: SavedReport, new: SavedReport) -> RunComparison:
+    """Compare two reports. Raises SettingsError, with all that differs, where they are not alike enough."""
+    matched = match_reports(old, new)
+    names = dict(matched.judges)
+    changes = []
+    for (suite, variant, judge), view in sorted(new.views.items(), key=_place):
+        before = (suite, variant, names.get(judge, ""))
+        if suite not in matched.suites or before not in old.views:
+            continue
+        pair = Pair(view, old.views[before])
+        if not len(pair):
+            continue
+        sizes = (len(old.views[before]), len(view))
+        known = (old.estimates.get(before, {}), new.estimates.get((suite, variant, judge), {}))
+        metrics = metric_changes(pair, *known) if sizes == (len(pair), len(pair)) else metric_changes(pair)
+        changes.append(
+            Change(judge, before[2], suite, variant, len(pair), sizes, tuple(metrics), turned_verdicts(pair))
+        )
+    return RunComparison(
+        old.source,
+        new.source,
+        tuple(_adjusted(changes)),
+        tuple(_ranks(old, new, matched.suites, matched.judges)),
+        tuple(_turned_gates(old, new, names)),
+        tuple(_variant_tables(old, new, matched.suites, matched.judges)),
+        (old.calls, new.calls),
+        tuple((name, _cost(old, before), _cost(new, name)) for name, before in matched.judges),
+        (*matched.notes, *_uncompared(new, changes, matched.suites, names)),
+    )
+
+
+def _place(item: tuple[Key, object]) -> tuple[str, str, bool, str]:
+    suite, variant, judge = item[0]
+    return suite, judge, variant != REFERENCE, variant
+
+
+def _cost(report: SavedReport, judge: str) -> float | None:
+    """Over suites and variants; None if any is unknown."""
+    found = [own["cost_usd"].value for key, own in report.estimates.items() if key[2] == judge and "cost_usd" in own]
+    return None if None in found else sum(value for value in found if value is not None)
+
+
+def _adjusted(changes: list[Change]) -> list[Change]:
+    """Holm over every metric of every judge, suite and variant, and over their exchange tests.
+
+    A metric that differs in no instance could not have been significant whatever its sign: it is no test and costs no power.
+    """
+    metrics = [metric for change in changes for metric in change.metrics]
+    adjusted = iter(holm([metric.p if metric.moves else None for metric in metrics]))
+    shifts = iter(holm([change.turned.p for change in changes]))
+    return [
+        replace(
+            change,
+            metrics=tuple(replace(metric, p_holm=next(adjusted)) for metric in change.metrics),
+            turned=replace(change.turned, p_holm=next(shifts)),
+        )
+        for change in changes
+    ]
+
+
+def _uncompared(
+    new: SavedReport, changes: list[Change], suites: tuple[str, ...], names: Mapping[str, str]
+) -> Iterator[str]:
+    """What is in the new report only, of judges and suites that are in both."""
+    done = {(change.suite, change.variant, change.judge) for change in changes}
+    left = sorted(key for key in new.views if key[0] in suites and key[2] in names and key not in done)
+    for suite, variant, judge in left:
+        yield f"nothing to compare {judge} on {suite}, variant {variant}, with"
+
+
+def _main_metric(report: SavedReport, suite: str, judge: str) -> str:
+    own = report.estimates.get((suite, REFERENCE, judge), {})
+    for name in MAIN[report.suites[suite].protocol]:
+        if name in own and own[name].value is not None:
+            return name
+    return ""
+
+
+def _ranks(
+    old: SavedReport, new: SavedReport, suites: tuple[str, ...], judges: tuple[tuple[str, str], ...]
+) -> Iterator[Rank]:
+    for suite in suites:
+        metrics = {
+            _main_metric(report, suite, name[place]) for name in judges for place, report in ((0, new), (1, old))
+        }
+        if len(judges) < 2 or len(metrics) != 1 or not (metric := metrics.pop()):
+            continue
+        values = [
+            {name[0]: report.estimates[suite, REFERENCE, name[place]][metric].value or 0.0 for name in judges}
+            for place, report in ((1, old), (0, new))
+        ]
+        for name in sorted(values[1], key=lambda judge: (-values[1][judge], judge)):
+            places = [1 + sum(value > of_all[name] for value in of_all.values()) for of_all in values]
+            yield Rank(suite, metric, name, *places)
+
+
+def _turned_gates(old: SavedReport, new: SavedReport, names: Mapping[str, str]) -> Iterator[TurnedGate]:
+    for (judge, suite, gate), decision in new.gates.items():
+        before = old.gates.get((names.get(judge, ""), suite, gate))
+        if before is not None and before != decision:
+            yield TurnedGate(judge, suite, gate, before, decision)
+
+
+def _variant_tables(
+    old: SavedReport, new: SavedReport, suites: tuple[str, ...], judges: tuple[tuple[str, str], ...]
+) -> Iterator[VariantTable]:
+    for suite in suites:
+        metric = next(filter(None, (_main_metric(new, suite, name) for name, _ in judges)), "")
+        cells: dict[str, dict[tuple[str, str], Cell]] = {}
+        for name, before in judges:
+            for report, own, when in ((old, before, "then"), (new, name, "now")):
+                for variant, cell in _cells(report, suite, own, metric):
+                    cells.setdefault(variant, {})[name, when] = cell
+        if metric and len(cells) > 1:
+            rows = {variant: cells[variant] for variant in sorted(cells, key=lambda name: (name != REFERENCE, name))}
+            yield VariantTable(suite, metric, tuple(name for name, _ in judges), rows)
+
+
+def _cells(report: SavedReport, suite: str, judge: str, metric: str) -> Iterator[tuple[str, Cell]]:
+    for key, estimates in report.estimates.items():
+        if (key[0], key[2]) != (suite, judge) or metric not in estimates or key[1].startswith("["):
+            continue
+        change, starred = _change_of(report, key, metric)
+        yield key[1], Cell(estimates[metric].value, change, starred)
+
+
+def _change_of(report: SavedReport, key: Key, metric: str) -> tuple[float | None, bool]:
+    return report.changes.get(key, {}).get(metric, (None, False))

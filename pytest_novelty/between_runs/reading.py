@@ -1,0 +1,212 @@
+"""A report file read back: its estimates, and the votes of each judge, suite and variant as the views of the metrics."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from pytest_novelty.errors import SettingsError
+from pytest_novelty.judges.base import Traits
+from pytest_novelty.metrics.resampling import Resampler
+from pytest_novelty.metrics.view import Estimate, View
+from pytest_novelty.model import ABSTAINED, OK, Idea, Instance, Outcome, Suite, Vote
+from pytest_novelty.outcomes import CaseResult, Trace
+from pytest_novelty.validation import explain, load_schema, shipped_check
+
+FORMAT: Final = "novelty-report/1"
+_HINT: Final = "Write one with --novelty-report out.json"
+_CLUSTER: Final = "cluster"
+Key = tuple[str, str, str]
+"""(suite, variant, judge)."""
+
+
+@dataclass(frozen=True)
+class SavedSuite:
+    """What two runs must share of a suite. ``digests``: of every instance of the suite, judged or not, by id."""
+
+    name: str
+    version: str
+    digest: str
+    protocol: str
+    digests: Mapping[str, str]
+    suite: Suite
+
+
+@dataclass(frozen=True)
+class SavedReport:
+    """A report, as far as it can be compared with another.
+
+    Attributes
+    ----------
+    source: what messages call it: the path, or "this run".
+    run: its ``run`` section: settings, judges, profile.
+    views: the votes, by (suite, variant, judge). The intervals computed from them are of 95 %.
+    estimates: single-view metrics of all instances, by the same keys, then by name; as the report has them.
+    changes: of each variant against its reference: (change, starred) by key and metric.
+    gates: (judge, suite, gate as written) to its decision.
+    calls: the ``calls`` section.
+    """
+
+    source: str
+    headline: str
+    run: Mapping[str, Any]
+    suites: Mapping[str, SavedSuite]
+    views: Mapping[Key, View]
+    estimates: Mapping[Key, Mapping[str, Estimate]]
+    changes: Mapping[Key, Mapping[str, tuple[float | None, bool]]]
+    gates: Mapping[tuple[str, str, str], str]
+    calls: Mapping[str, Any]
+
+    @property
+    def judges(self) -> dict[str, Mapping[str, Any]]:
+        """By name, as the ``run`` section describes them; those that judged something."""
+        own = {judge for _, _, judge in self.views}
+        return {judge["name"]: judge for judge in self.run["judges"] if judge["name"] in own}
+
+
+def load_report(path: Path, name: str = "") -> SavedReport:
+    """Read a report that ``--novelty-report`` wrote. ``name``: what messages call it, if not by its path.
+
+    Raises SettingsError that says what is wrong with the file.
+    """
+    return read_report(read_json(path), name or str(path))
+
+
+def read_json(path: Path) -> dict[str, Any]:
+    """A report file as plain data that fits its schema. Raises SettingsError."""
+    try:
+        data = json.loads(path.read_bytes().decode("utf-8"))
+    except OSError as error:
+        raise SettingsError(f"cannot be read: {error.strerror}", path=path, hint=_HINT) from None
+    except UnicodeDecodeError:
+        raise SettingsError("is not a report: it is not UTF-8", path=path, hint=_HINT) from None
+    except (ValueError, RecursionError) as error:
+        raise SettingsError(f"is not a report: {error}", path=path, hint=_HINT) from None
+    found = data.get("format") if isinstance(data, dict) else None
+    if found != FORMAT:
+        told = f"its format is {found!r}, not {FORMAT!r}" if found else "it has no format"
+        raise SettingsError(f"is not a report: {told}", path=path, hint=_HINT)
+    if not shipped_check("report")(data):
+        sentence, _ = explain(data, load_schema("report")) or ("it does not fit the schema", ())
+        raise SettingsError(
+            f"is not a report that can be compared: {sentence}", path=path, hint="Judge again with this version"
+        )
+    checked: dict[str, Any] = data
+    return checked
+
+
+def read_report(data: Mapping[str, Any], source: str) -> SavedReport:
+    """A report as plain data, valid by its schema. Raises SettingsError where its parts contradict each other."""
+    suites = _suites(data)
+    try:
+        views = _views(data, suites)
+    except (KeyError, ValueError, IndexError) as error:
+        raise SettingsError(
+            f"is not a report that can be compared: an outcome names what it does not describe ({error})", path=source
+        ) from None
+    estimates: dict[Key, dict[str, Estimate]] = {}
+    for row in data["metrics"]:
+        if row["reference"] is None and row["stratum"] is None:
+            fields = {name: row[name] for name in ("value", "low", "high", "n", "method", "note")}
+            estimates.setdefault((row["suite"], row["variant"], row["judge"]), {})[row["metric"]] = Estimate(**fields)
+    return SavedReport(
+        source,
+        data["headline"],
+        data["run"],
+        suites,
+        views,
+        estimates,
+        {
+            (item["suite"], item["variant"], item["judge"]): {
+                change["metric"]: (change["value"], change["starred"]) for change in item["changes"]
+            }
+            for item in data["variants"]
+        },
+        {(gate["judge"], gate["suite"], gate["name"]): gate["decision"] for gate in data["gates"]},
+        data["calls"],
+    )
+
+
+def _suites(data: Mapping[str, Any]) -> dict[str, SavedSuite]:
+    rows: dict[str, list[Mapping[str, Any]]] = {}
+    for row in data["instances"]:
+        rows.setdefault(row["suite"], []).append(row)
+    found = {}
+    for told in data["run"]["suites"]:
+        own = rows.get(told["name"], [])
+        suite = Suite(
+            told["name"],
+            told["version"],
+            told["protocol"],
+            told["label_kind"],
+            tuple(map(_instance, own)),
+            {},
+            told["digest"],
+            Path(),
+            cluster=None if told["cluster"] is None else _CLUSTER,
+        )
+        digests = {row["instance"]: row["digest"] for row in own}
+        found[suite.name] = SavedSuite(suite.name, suite.version, suite.digest, suite.protocol, digests, suite)
+    return found
+
+
+def _instance(row: Mapping[str, Any]) -> Instance:
+    """As much of an instance as metrics need: names, label, date, cluster. The texts are not in a report."""
+    strata = {} if row["cluster"] is None else {_CLUSTER: row["cluster"]}
+    ideas = tuple(Idea(name, "", "") for name in row["ideas"])
+    return Instance(row["instance"], ideas, row["gold"], row["as_of"], strata)
+
+
+def _views(data: Mapping[str, Any], suites: Mapping[str, SavedSuite]) -> dict[Key, View]:
+    settings = data["run"]["settings"]
+    traits = {judge["name"]: _traits(judge["traits"]) for judge in data["run"]["judges"]}
+    gold = {(row["suite"], row["instance"]): row["gold"] for row in data["instances"]}
+    results: dict[Key, list[CaseResult]] = {}
+    for row in data["outcomes"]:
+        outcome = Outcome(
+            row["label"], row["result"], tuple(_votes(row)), gold[row["suite"], row["instance"]], row["score"]
+        )
+        trace = Trace() if row["trace"] is None else Trace(**row["trace"])
+        result = CaseResult(row["judge"], row["suite"], row["variant"], row["instance"], outcome, trace=trace)
+        results.setdefault((row["suite"], row["variant"], row["judge"]), []).append(result)
+    threshold = settings.get("threshold")
+    resamplers: dict[str, dict[int, Resampler]] = {}
+    return {
+        key: View(
+            members,
+            suites[key[0]].suite,
+            traits[key[2]],
+            failures=settings["failures"],
+            seed=data["run"]["seed"],
+            cross_fitted=threshold == "cv",
+            resamplers=resamplers.setdefault(key[0], {}),
+            threshold=threshold if isinstance(threshold, float) else None,
+        )
+        for key, members in results.items()
+    }
+
+
+def _traits(told: Mapping[str, Any]) -> Traits:
+    limits = told["score_range"]
+    return Traits(**{**told, "score_range": None if limits is None else (limits[0], limits[1])})
+
+
+def _votes(row: Mapping[str, Any]) -> Iterator[Vote]:
+    """The votes that a tally counts. Which of one order came first is not told, and no metric asks for it."""
+    scores = iter(row["scores"] or ())
+    for order, kinds in row["tallies"].items():
+        sample = 0
+        for label, count in kinds["votes"].items():
+            abstained = label == ABSTAINED
+            for _ in range(count):
+                score = None if abstained else next(scores, None)
+                named = None if abstained or label == "score" else label
+                yield Vote(None if order == "-" else order, sample, OK, "", named, score, abstained)
+                sample += 1
+        for status, count in kinds["failed"].items():
+            for _ in range(count):
+                yield Vote(None if order == "-" else order, sample, status)
+                sample += 1

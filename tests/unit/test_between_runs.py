@@ -1,0 +1,433 @@
+"""Two reports compared: what is the same is no change, what is planted is found, and what is unlike is refused."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_novelty import evaluate
+from pytest_novelty.between_runs.comparing import RunComparison, compare_reports
+from pytest_novelty.between_runs.reading import SavedReport, load_report, read_report
+from pytest_novelty.cli import main
+from pytest_novelty.errors import SettingsError
+from pytest_novelty.metrics.catalogue import CATALOGUE
+from pytest_novelty.model import NOT_NOVEL, NOVEL, Axes, Suite, Variant
+from pytest_novelty.reports.between_runs import comparison_blocks, comparison_to_dict
+from pytest_novelty.reports.blocks import render_blocks
+from pytest_novelty.results import Report
+
+PARTS = ("value", "low", "high", "n", "method", "sd")
+MakeSuite = Callable[..., Suite]
+Answer = Callable[[Any, random.Random, random.Random], dict[str, Any]]
+
+
+def judge_of(answer: Answer, version: str = "1", **traits: Any) -> Any:
+    """Draws from two generators: one of the request (and version), one of the instance alone."""
+
+    def judge(request: Any) -> dict[str, Any]:
+        vote = random.Random(f"{version} {request.seed}")
+        return {"cost_usd": 0.25, **answer(request, vote, random.Random(request.instance_id))}
+
+    for name, value in {"version": version, "uses_prompt": False, **traits}.items():
+        setattr(judge, name, value)
+    return judge
+
+
+def picks_first_idea(request: Any, share: float, vote: random.Random) -> dict[str, Any]:
+    """The suite's first idea (which is x) with this probability, whatever the order."""
+    first = vote.random() < share
+    return {"winner": "A" if first == (request.ideas[0].title == "First title") else "B"}
+
+
+def right(share: float, version: str = "1", **traits: Any) -> Any:
+    """Right in this share of the votes, on every pair alike."""
+    return judge_of(lambda request, vote, _: picks_first_idea(request, share, vote), version, **traits)
+
+
+@pytest.fixture
+def pairs(make_suite: MakeSuite, make_instance: Callable[..., Any]) -> Suite:
+    made = [make_instance("pairwise", f"i{k:03}", strata={"group": str(k // 2)}) for k in range(60)]
+    reference = Variant("reference", Axes(prompt="pairwise/reference"))
+    warm = Variant("warm", Axes(prompt="pairwise/reference", temperature=1.0), ("temperature",))
+    return make_suite("pairwise", *made, variants={"reference": reference, "warm": warm})
+
+
+@pytest.fixture
+def ideas(make_suite: MakeSuite, make_instance: Callable[..., Any]) -> Suite:
+    idea = make_instance().ideas[0]
+    made = [
+        make_instance(
+            name=f"i{k:03}", ideas=(replace(idea, title=str(k)),), gold=(NOVEL, NOT_NOVEL)[k % 2], as_of="2016"
+        )
+        for k in range(40)
+    ]
+    return make_suite("pointwise", *made)
+
+
+def saved(report: Report, name: str = "now") -> SavedReport:
+    """As it comes back from a file."""
+    return read_report(json.loads(json.dumps(report.to_dict())), name)
+
+
+def compared(old: Report, new: Report) -> RunComparison:
+    return compare_reports(saved(old, "then"), saved(new, "now"))
+
+
+def shown(found: RunComparison) -> str:
+    return render_blocks(comparison_blocks(found), width=160)
+
+
+# --- read back ------------------------------------------------------------------------------------------------
+
+
+def strange(request: Any, vote: random.Random, _: random.Random) -> dict[str, Any]:
+    """Every kind of answer: a winner, a tie, an abstention, nonsense, an exception."""
+    kind = vote.randrange(8)
+    if kind == 0:
+        raise RuntimeError("no")
+    return {"winner": ("A", "B", "A", "tie", None, "neither", "B")[kind - 1]}
+
+
+def scored(request: Any, vote: random.Random, instance: random.Random) -> dict[str, Any]:
+    if vote.random() < 0.1:
+        return {"novel": "perhaps"}
+    score = instance.random() * 5 + vote.random() * 5
+    return {"score": round(score, 2), "retrieved": [{"id": str(vote.randrange(3)), "title": "T", "date": "2017-01-01"}]}
+
+
+@pytest.mark.parametrize("cluster", [None, "group"])
+@pytest.mark.parametrize("failures", ["wrong", "drop", "tie"])
+def test_a_report_read_back_has_the_votes_that_its_numbers_come_from(
+    failures: str, cluster: str | None, pairs: Suite
+) -> None:
+    judges = {"strange": judge_of(strange, may_tie=True, may_abstain=True), "sure": right(1.0)}
+    report = evaluate(judges, replace(pairs, cluster=cluster), votes=3, failures=failures, variants=["warm"])
+    _check_numbers(report, 4)
+
+
+def test_scores_and_traces_are_read_back(ideas: Suite) -> None:
+    judges = {
+        "scored": judge_of(scored, score_range=(0.0, 10.0), retrieves=True),
+        "turned": judge_of(scored, threshold=5.0, higher_is="not novel", retrieves=True, honours_as_of=True),
+    }
+    _check_numbers(evaluate(judges, ideas, votes=3), 2)
+    _check_numbers(evaluate(judges, ideas, votes=3, threshold="cv"), 2)
+    _check_numbers(evaluate(judges, ideas, votes=3, threshold=4.0), 2)
+
+
+def _check_numbers(report: Report, places: int) -> None:
+    """Every metric computed anew from what was read is the metric that the report tells."""
+    found = saved(report)
+    assert len(found.views) == places
+    checked = 0
+    for (suite, variant, judge), view in found.views.items():
+        for row in report.metrics:
+            own = (row.suite, row.variant, row.judge) == (suite, variant, judge)
+            if own and row.reference is None and row.metric not in ("cost_usd", "cyclic_triads"):
+                anew = CATALOGUE[row.metric].compute(view)
+                assert [getattr(anew, name) for name in PARTS] == [getattr(row.estimate, name) for name in PARTS], row
+                checked += row.estimate.value is not None
+        assert found.estimates[suite, variant, judge]["invalid_rate"].value is not None
+    assert checked > 5 * places
+
+
+# --- what changed ---------------------------------------------------------------------------------------------
+
+
+def test_the_same_run_twice_has_not_changed(pairs: Suite) -> None:
+    report = evaluate({"mine": right(0.7)}, pairs, votes=3, variants=["warm"])
+    found = compared(report, report)
+    assert (found.regressions, found.improvements, found.notes) == ([], [], ())
+    assert found.headline == "No metric differs from then by more than chance."
+    assert [change.variant for change in found.changes] == ["reference", "warm"]
+    assert {metric.difference.value for change in found.changes for metric in change.metrics} == {0}
+    assert [change.turned.flip_rate.value for change in found.changes] == [0, 0]
+
+
+def test_a_judge_that_got_worse_is_worse(pairs: Suite) -> None:
+    old = evaluate({"mine": right(0.95)}, pairs, votes=3)
+    new = evaluate({"mine": right(0.3, "2")}, pairs, votes=3)
+    found = compared(old, new)
+    (change,) = found.changes
+    accuracy = next(metric for metric in change.metrics if metric.metric == "strict_accuracy")
+    rows = [old.metric("strict_accuracy"), new.metric("strict_accuracy")]
+    assert [accuracy.old.value, accuracy.new.value] == [row.value for row in rows]
+    assert accuracy.difference.value == pytest.approx((rows[1].value or 0) - (rows[0].value or 0))
+    assert accuracy.difference.high is not None
+    assert accuracy.difference.high < -0.3
+    assert accuracy.worse
+    assert not accuracy.better
+    assert change.turned.starred
+    assert found.regressions[0].startswith("mine on made: strict_accuracy")
+    assert "mine: another version (1 then, 2 now)" in found.notes
+    back = compared(new, old)
+    assert (back.regressions, back.improvements) == ([], list(found.regressions))
+    for text in (
+        "mine on made: 60 instances in both",
+        "WORSE",
+        "then \\ now",
+        "beyond noise *",
+        "mine: another version",
+    ):
+        assert text in shown(found)
+
+
+def test_the_same_judge_asked_again_is_hardly_ever_worse(pairs: Suite) -> None:
+    """Sixteen pairs of runs of a judge with 10 % minority votes: its verdicts differ, and it is not worse."""
+    runs = [evaluate({"mine": right(0.9, str(number))}, pairs, votes=3) for number in range(17)]
+    found = [compared(old, new) for old, new in pairwise(runs)]
+    assert sum(bool(item.regressions or item.changes[0].turned.starred) for item in found) <= 2
+    assert sum(bool(item.changes[0].turned.flip_rate.value) for item in found) > 12
+
+
+def test_one_family_over_all_that_is_tested(pairs: Suite) -> None:
+    """The p of two judges and two variants are adjusted together; what differs nowhere is no test."""
+    judges = {"a": right(0.9), "b": right(0.6), "c": right(1.0)}
+    old = evaluate(judges, pairs, votes=3, variants=["warm"])
+    new = evaluate({"a": right(0.8, "2"), "b": right(0.5, "2"), "c": right(1.0)}, pairs, votes=3, variants=["warm"])
+    metrics = [metric for change in compared(old, new).changes for metric in change.metrics]
+    tested = [metric for metric in metrics if metric.moves]
+    least = min(tested, key=lambda metric: metric.p or 0)
+    assert least.p_holm == pytest.approx(min(1, (least.p or 0) * len(tested)))
+    assert {metric.p_holm for metric in metrics if not metric.moves} == {None}
+    assert 10 < len(tested) < len(metrics)
+
+
+def test_only_common_instances_count(pairs: Suite) -> None:
+    old, new = evaluate({"mine": right(0.9)}, pairs, sample=20), evaluate({"mine": right(0.2, "2")}, pairs, sample=50)
+    found = compared(old, new)
+    (change,) = found.changes
+    assert (change.n, change.sizes) == (20, (20, 50))
+    metrics = {metric.metric: metric for metric in change.metrics}
+    assert {metrics[name].difference.n for name in ("strict_accuracy", "tie_rate")} == {20}
+    for metric in metrics.values():
+        if metric.difference.value is not None:
+            assert metric.difference.value == pytest.approx((metric.new.value or 0) - (metric.old.value or 0))
+    assert metrics["strict_accuracy"].new != new.metric("strict_accuracy")
+    assert "mine on made: 20 instances in both of 20 then and 50 now" in shown(found)
+
+
+def test_scores_that_do_not_move_are_no_test(ideas: Suite) -> None:
+    report = evaluate({"mine": judge_of(scored, threshold=5.0)}, ideas, votes=3)
+    assert {metric.p_holm for metric in compared(report, report).changes[0].metrics} == {None}
+
+
+def test_a_renamed_judge_is_compared_under_its_new_name(pairs: Suite) -> None:
+    old, new = (evaluate({name: right(0.9)}, pairs) for name in ("mine", "yours"))
+    found = compared(old, new)
+    assert (found.changes[0].judge, found.changes[0].before) == ("yours", "mine")
+    assert "mine, now yours: the same version under another name" in found.notes
+    assert "yours on made (then mine)" in shown(found)
+
+
+def test_judges_and_settings_of_one_side_are_told(pairs: Suite) -> None:
+    old = evaluate({"a": right(0.9), "gone": right(0.8)}, pairs, votes=2)
+    new = evaluate({"a": right(0.9), "come": right(0.8)}, pairs, votes=3, orders="ab", variants=["warm"])
+    found = compared(old, new)
+    assert [change.judge for change in found.changes] == ["a"]
+    assert found.notes == (
+        "only there then: judge gone",
+        "only there now: judge come",
+        "--novelty-votes was 2 and is 3",
+        "--novelty-orders was as the suite says and is ab",
+        "nothing to compare a on made, variant warm, with",
+    )
+    assert found.changes[0].turned.vote_shift.note == "the two were asked in different orders"
+
+
+def test_ranks_move_and_equal_judges_share_one(pairs: Suite) -> None:
+    def at(*shares: float) -> Report:
+        return evaluate({name: right(share, str(share)) for name, share in zip("abc", shares, strict=True)}, pairs)
+
+    found = compared(at(1.0, 0.5, 0.0), at(0.5, 1.0, 1.0))
+    assert [(rank.judge, rank.old, rank.new) for rank in found.ranks] == [("b", 2, 1), ("c", 3, 1), ("a", 1, 3)]
+    assert {rank.metric for rank in found.ranks} == {"strict_accuracy"}
+    assert "down 2" in shown(found)
+
+
+def test_a_gate_that_passed_and_fails_is_a_regression(pairs: Suite) -> None:
+    suite = replace(pairs, gates=("strict_accuracy>=0.80", "tie_rate<=0.9", "soft_accuracy>=0.9"))
+    old, new = evaluate({"mine": right(1.0)}, suite), evaluate({"mine": right(0.6, "2")}, suite)
+    found = compared(old, new)
+    turned = {gate.gate: (gate.old, gate.new, gate.worse) for gate in found.gates}
+    assert turned["strict_accuracy>=0.80"] == ("pass", "fail", True)
+    assert "tie_rate<=0.9" not in turned
+    assert "mine on made: strict_accuracy>=0.80 passed and fails now" in found.regressions
+    assert not [gate for gate in compared(new, old).gates if gate.worse]
+
+
+def test_variants_by_judge(pairs: Suite) -> None:
+    """Judges in columns, variants in rows: the change against the reference, and the value in brackets."""
+
+    def by_heat(cold: float, warm: float, version: str) -> Any:
+        return judge_of(
+            lambda request, vote, _: picks_first_idea(request, warm if request.temperature else cold, vote), version
+        )
+
+    old = evaluate({"a": by_heat(1.0, 0.0, "1"), "b": right(1.0)}, pairs, variants=["warm"])
+    new = evaluate({"a": by_heat(1.0, 1.0, "2"), "b": right(1.0)}, pairs, variants=["warm"])
+    (table,) = compared(old, new).tables
+    cells = {(variant, *key): cell for variant, row in table.cells.items() for key, cell in row.items()}
+    assert (cells["warm", "a", "then"].change, cells["warm", "a", "then"].starred) == (-1, True)
+    assert (cells["warm", "a", "now"].value, cells["warm", "a", "now"].change) == (1, 0)
+    text = shown(compared(old, new))
+    assert [line.split() for line in text.splitlines() if line.startswith(("variant ", "reference ", "warm "))] == [
+        ["variant", "a", "then", "a", "now", "b", "then", "b", "now"],
+        ["reference", "100", "100", "100", "100"],
+        ["warm", "-100*", "(0)", "+0", "(100)", "+0", "(100)", "+0", "(100)"],
+    ]
+
+
+def test_cost_then_and_now(pairs: Suite) -> None:
+    old = evaluate({"mine": right(0.9)}, pairs, votes=1)
+    dear = judge_of(lambda request, vote, _: {"winner": "A", "cost_usd": 0.5}, "2")
+    assert "Cost: $30.00 for 120 calls, $0.25 each then, $60.00 for 120 calls, $0.50 each now." in shown(
+        compared(old, evaluate({"mine": dear}, pairs, votes=1))
+    )
+    unknown = judge_of(lambda request, vote, _: {"winner": "A", "cost_usd": None}, "2")
+    assert "an unknown amount for 120 calls now" in shown(compared(old, evaluate({"mine": unknown}, pairs, votes=1)))
+
+
+def test_scores_have_no_difference_where_none_can_be_paired(ideas: Suite) -> None:
+    old, new = (evaluate({"mine": judge_of(scored, version, threshold=5.0)}, ideas, votes=3) for version in "12")
+    metrics = {metric.metric: metric for metric in compared(old, new).changes[0].metrics}
+    assert metrics["auroc"].p is not None
+    assert (metrics["reliability"].difference.value, metrics["reliability"].p) == (None, None)
+    for name in ("macro_f1", "f1_novel", "f1_not_novel"):
+        assert metrics[name].difference.value == pytest.approx(
+            (metrics[name].new.value or 0) - (metrics[name].old.value or 0)
+        )
+        assert metrics[name].p is not None
+        assert metrics[name].difference.low is not None
+
+
+def test_the_section_of_a_report(pairs: Suite) -> None:
+    old, new = evaluate({"mine": right(0.95)}, pairs), evaluate({"mine": right(0.3, "2")}, pairs)
+    new.against = compared(old, new)
+    data = new.to_dict()
+    assert data["against"] == json.loads(json.dumps(comparison_to_dict(new.against)))
+    assert read_report(data, "now").headline == new.headline
+    assert data["against"]["regressions"] == new.against.regressions
+    assert data["against"]["changes"][0]["metrics"][0]["worse"] is True
+
+
+# --- refused --------------------------------------------------------------------------------------------------
+
+
+def _edited(suite: Suite, **by_id: Any) -> Suite:
+    """Instances replaced, or with None removed, by id."""
+    kept = [by_id.get(instance.id, instance) for instance in suite.instances]
+    return replace(suite, digest="1" * 32, instances=tuple(item for item in kept if item is not None))
+
+
+def test_another_suite_is_refused_and_what_differs_is_said(pairs: Suite) -> None:
+    first = pairs.instances[0]
+    reworded = replace(first, ideas=(replace(first.ideas[0], text="Other words."), first.ideas[1]))
+    changed = _edited(pairs, i000=reworded, i001=None, i002=replace(pairs.instances[2], id="j1"))
+    old, new = evaluate({"mine": right(0.9)}, pairs), evaluate({"mine": right(0.9)}, changed)
+    with pytest.raises(SettingsError) as caught:
+        compared(old, new)
+    assert str(caught.value) == (
+        "now cannot be compared with then, which differs in suite made 1 then, 1 now "
+        "(instances: 1 added (j1), 2 removed (i001, i002), 1 changed (i000)). Judge both under the same conditions"
+    )
+
+
+@pytest.mark.parametrize("change", [{"gold": "y"}, {"as_of": "2020"}, {"strata": {"group": "9"}}])
+def test_what_a_metric_depends_on_is_part_of_an_instance(change: dict[str, Any], pairs: Suite) -> None:
+    suite = replace(pairs, cluster="group")
+    edited = _edited(suite, i000=replace(suite.instances[0], **change))
+    with pytest.raises(SettingsError, match=r"1 changed \(i000\)"):
+        compared(evaluate({"mine": right(0.9)}, suite), evaluate({"mine": right(0.9)}, edited))
+
+
+def test_other_settings_of_a_suite_are_a_note(pairs: Suite) -> None:
+    found = compared(evaluate({"mine": right(0.9)}, pairs), evaluate({"mine": right(0.9)}, _edited(pairs)))
+    assert found.notes == (
+        "made: the instances are the same, but its other settings are not (prompts, defaults, gates)",
+    )
+
+
+def test_everything_that_differs_is_said_at_once(pairs: Suite, ideas: Suite) -> None:
+    old = evaluate({"mine": right(0.9)}, pairs, failures="drop")
+    new = evaluate({"mine": right(0.9)}, replace(pairs, name="others"))
+    with pytest.raises(
+        SettingsError,
+        match=r"differs in the failure policy \(drop then, wrong now\); the suites \(made then, others now\)",
+    ):
+        compared(old, new)
+    data = old.to_dict()
+    data["run"]["profile"] = "as published"
+    with pytest.raises(SettingsError, match=r"the profile \(as published then, default now\)"):
+        compare_reports(read_report(data, "then"), saved(old))
+
+
+def test_judges_without_a_common_name_are_refused(pairs: Suite) -> None:
+    old = evaluate({"a": right(0.9), "b": right(0.8)}, pairs)
+    with pytest.raises(SettingsError, match=r"no judge is in both \(a, b then, c now\)"):
+        compared(old, evaluate({"c": right(0.9)}, pairs))
+
+
+# --- the command ----------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def run(capsys: pytest.CaptureFixture[str]) -> Callable[..., tuple[int, str, str]]:
+    def call(*arguments: object) -> tuple[int, str, str]:
+        status = main(["compare", *map(str, arguments)])
+        return status, *capsys.readouterr()
+
+    return call
+
+
+def write(path: Path, report: Report) -> Path:
+    path.write_text(json.dumps(report.to_dict()))
+    return path
+
+
+def test_the_command(run: Callable[..., tuple[int, str, str]], pairs: Suite, tmp_path: Path) -> None:
+    old = write(tmp_path / "old.json", evaluate({"mine": right(0.95)}, pairs))
+    new = write(tmp_path / "new.json", evaluate({"mine": right(0.3, "2")}, pairs))
+    status, out, err = run(old, new, "--markdown", tmp_path / "out.md")
+    assert (status, err) == (0, "")
+    assert out.startswith(f"Worse than {old}: mine on made: strict_accuracy")
+    assert (tmp_path / "out.md").read_text().startswith("### Novelty judges, then and now\n")
+    assert run(old, new, "--fail-on-regression")[0] == 1
+    assert run(new, old, "--fail-on-regression")[0] == 0
+    assert run(old, old, "--fail-on-regression")[0] == 0
+
+
+def _broken(report: dict[str, Any]) -> Sequence[tuple[bytes, str]]:
+    old, odd = {**report}, json.loads(json.dumps(report))
+    del old["instances"]
+    odd["outcomes"][0]["instance"] = "nowhere"
+    return [
+        (b"", "is not a report: Expecting value"),
+        (b"\xff", "is not a report: it is not UTF-8"),
+        (b"[" * 100_000, "is not a report: "),
+        (b"[]", "is not a report: it has no format"),
+        (b'{"format": "novelty-suite/1"}', "its format is 'novelty-suite/1', not 'novelty-report/1'"),
+        (json.dumps(old).encode(), "is not a report that can be compared: 'instances' is missing"),
+        (json.dumps(odd).encode(), "an outcome names what it does not describe"),
+    ]
+
+
+def test_what_is_no_report(run: Callable[..., tuple[int, str, str]], pairs: Suite, tmp_path: Path) -> None:
+    good = evaluate({"mine": right(0.9)}, pairs)
+    path, broken = write(tmp_path / "good.json", good), tmp_path / "broken.json"
+    for content, told in _broken(good.to_dict()):
+        broken.write_bytes(content)
+        for pair in ((path, broken), (broken, path)):
+            status, out, err = run(*pair)
+            assert (status, out) == (4, "")
+            assert err.startswith(f"pytest-novelty: {broken}: ")
+            assert told in err
+    assert run(path, tmp_path / "absent.json")[0] == 4
+    assert load_report(path).source == str(path)

@@ -1,0 +1,361 @@
+"""What is said of a judge that is asked again: planted histories, each told apart by its sentence and its decision."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_novelty.deciding import FAIL, INCONCLUSIVE, NOT_ENFORCED, PASS
+from pytest_novelty.drifting import (
+    DRIFTED,
+    INDEX,
+    JUDGE,
+    MODEL,
+    NOTHING,
+    PARAMETERS,
+    PROMPT,
+    RENAMED,
+    SAME,
+    SERVED,
+    SUITE,
+    UNTOLD,
+    WITHIN,
+    Drift,
+    compare,
+    compare_all,
+    drift_to_dict,
+)
+from pytest_novelty.golden import Golden, make_golden
+from pytest_novelty.judges.base import Judge, bind_judge
+from pytest_novelty.metrics.view import View
+from pytest_novelty.model import Suite
+from pytest_novelty.outcomes import Usage
+from pytest_novelty.plan import Plan, SuitePlan
+from pytest_novelty.settings import Settings
+from pytest_novelty.validation import compile_check, load_schema
+
+Taken = tuple[Plan, SuitePlan, Judge, Golden]
+
+
+def a_judge(request: object) -> str:
+    return "{}"
+
+
+@pytest.fixture
+def take(make_view: Callable[..., View]) -> Callable[..., Taken]:
+    """A recording of ballots (as ``make_view`` reads them), and what it takes to compare with it."""
+
+    def build(
+        ballots: Sequence[str],
+        *,
+        judge: object = None,
+        name: str = "judge",
+        suite: Callable[[Suite], Suite] = lambda suite: suite,
+        models: Sequence[str] = (),
+        settings: dict[str, Any] | None = None,
+        **options: Any,
+    ) -> Taken:
+        bound = bind_judge(name, judge or a_judge)
+        view = make_view(ballots, judge=name, **options)
+        plan = Plan(Settings(judges=(name,), base=Path(), **(settings or {})), (bound,), {})
+        planned = plan.add_suite(suite(view.suite))
+        known = {instance.id for instance in planned.suite.instances}
+        results = [item._replace(usage=Usage(models=tuple(models))) for item in view.results if item.instance in known]
+        return plan, planned, bound, make_golden(plan, planned, bound, results)
+
+    return build
+
+
+def drift_of(before: Taken, after: Taken) -> Drift:
+    (drift,) = compare_all([compare(*after[:3], before[3], after[3], "golden/made.judge.txt")])
+    assert compile_check(
+        load_schema("report")["properties"]["drift"]["items"] | {"$defs": load_schema("report")["$defs"]}
+    )(drift_to_dict(drift))
+    return drift
+
+
+def kinds(drift: Drift) -> list[str]:
+    return [kind for kind, _ in drift.changes]
+
+
+def vote(rng: random.Random, right: bool, minority: float) -> str:
+    return "x" if (rng.random() >= minority) == right else "y"
+
+
+def noisy(rng: random.Random, right: Sequence[bool], minority: float = 0.1, orders: int = 2) -> list[str]:
+    return [" ".join("".join(vote(rng, side, minority) for _ in range(3)) for _ in range(orders)) for side in right]
+
+
+STEADY = ["xxx xxx", "yyy yyy"] * 20
+TURNED = ["yyy yyy" if k < 6 else ballot for k, ballot in enumerate(STEADY)]
+
+
+# --- beyond noise, or not -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("protocol", "orders"), [("pairwise", 2), ("pointwise", 1)])
+def test_alarm_rates(take: Callable[..., Taken], protocol: str, orders: int) -> None:
+    """The same noisy judge twice, and one of which a tenth of the instances turned (tests/calibration/drift.py does 200)."""
+    false, true, runs = 0, 0, 20
+    for seed in range(runs):
+        rng = random.Random(seed)
+        right = [rng.random() < 0.7 for _ in range(120)]
+        turned = set(rng.sample(range(120), 12))
+        before, again, other = (
+            take(noisy(rng, sides, orders=orders), protocol=protocol)
+            for sides in (right, right, [side != (k in turned) for k, side in enumerate(right)])
+        )
+        false += drift_of(before, again).decision != PASS
+        true += drift_of(before, other).decision == FAIL
+    assert (false, true >= 0.9 * runs) == (0, True), (false, true)
+
+
+def test_an_unchanged_judge_differs_within_its_noise(take: Callable[..., Taken]) -> None:
+    rng = random.Random(1)
+    right = [True] * 60
+    drift = drift_of(take(noisy(rng, right)), take(noisy(rng, right)))
+    assert (drift.verdict, drift.decision) == (WITHIN, PASS)
+    assert drift.sentence.startswith("different, within its noise: ")
+    assert not drift.changes
+
+
+def test_drift_without_a_cause(take: Callable[..., Taken]) -> None:
+    drift = drift_of(take(STEADY), take(TURNED))
+    assert (drift.verdict, drift.decision, kinds(drift)) == (DRIFTED, FAIL, [])
+    assert drift.sentence.startswith("drifted beyond its noise: vote shift 27 points [")
+    assert (
+        "3 of 40 verdicts differ, 3 in their label; nothing changed that shows here, so the judge itself did"
+        in drift.sentence
+    )
+    assert [item.instance for item in drift.differing] == ["i0000", "i0002", "i0004"]
+    assert (drift.differing[0].before, drift.differing[0].after) == ("x (ab 3:0, ba 3:0)", "y (ab 0:3, ba 0:3)")
+
+
+def test_the_same_verdicts(take: Callable[..., Taken]) -> None:
+    drift = drift_of(take(STEADY), take(STEADY))
+    assert (drift.verdict, drift.decision, drift.sentence) == (SAME, PASS, "all 40 verdicts are the same")
+
+
+def test_votes_that_are_lost_are_drift(take: Callable[..., Taken]) -> None:
+    drift = drift_of(take(["xxx xxx"] * 30), take(["xxx xxx", "aaa aaa"] * 15))
+    assert (drift.verdict, drift.decision) == (DRIFTED, FAIL)
+    assert "50% fewer votes are valid" in drift.sentence
+
+
+def test_one_vote_does_not_show_noise(take: Callable[..., Taken]) -> None:
+    same = drift_of(take(["x x"] * 30), take(["x x"] * 30))
+    drift = drift_of(take(["x x"] * 30), take(["x x"] * 20 + ["y y"] * 10))
+    assert (same.verdict, same.decision) == (SAME, PASS)
+    assert (drift.verdict, drift.decision) == (UNTOLD, INCONCLUSIVE)
+    assert "one valid vote of a request does not show a judge's noise" in drift.sentence
+
+
+def test_scores_drift(take: Callable[..., Taken]) -> None:
+    low = [[k % 7, k % 7 + 0.5, k % 7 + 0.2] for k in range(30)]
+    high = [[score + 1 for score in row] for row in low]
+    taken = [take(["..."] * 30, protocol="pointwise", gold="novel", scores=scores) for scores in (low, low, high)]
+    assert drift_of(taken[0], taken[1]).verdict == SAME
+    drift = drift_of(taken[0], taken[2])
+    assert (drift.verdict, drift.decision) == (DRIFTED, FAIL)
+    assert "mean score +1" in drift.sentence
+
+
+def test_comparisons_of_one_run_are_adjusted_together(take: Callable[..., Taken]) -> None:
+    before, after = take(STEADY), take(TURNED)
+    raw = compare(*after[:3], before[3], after[3], "golden")
+    alone, *many = compare_all([raw])[0], *compare_all([raw] * 30)
+    assert alone.p_holm is not None
+    assert many[0].p_holm == pytest.approx(30 * alone.p_holm)
+
+
+# --- exact --------------------------------------------------------------------------------------------------
+
+
+def exact_judge(request: object) -> str:
+    return "{}"
+
+
+exact_judge.deterministic = True  # type: ignore[attr-defined]
+
+
+def test_a_deterministic_judge_must_repeat_itself(take: Callable[..., Taken]) -> None:
+    one_vote = ["xxy xxx", *STEADY[1:]]
+    assert drift_of(take(STEADY, judge=exact_judge), take(STEADY, judge=exact_judge)).decision == PASS
+    drift = drift_of(take(STEADY, judge=exact_judge), take(one_vote, judge=exact_judge))
+    assert (drift.verdict, drift.decision) == (DRIFTED, FAIL)
+    assert "a deterministic judge says something else: 1 of 40 verdicts differ, none in its label" in drift.sentence
+    assert drift_of(take(STEADY), take(one_vote)).decision == PASS  # of any other judge that is noise
+
+
+def test_recorded_scores_have_six_digits(take: Callable[..., Taken]) -> None:
+    taken = [
+        take(["..."], protocol="pointwise", gold="novel", scores=[[score] * 3], judge=exact_judge)
+        for score in (0.123456789, 0.1234567, 0.1236)
+    ]
+    assert drift_of(taken[0], taken[1]).verdict == SAME
+    assert drift_of(taken[0], taken[2]).verdict == DRIFTED
+
+
+# --- what changed -------------------------------------------------------------------------------------------
+
+
+def edit_suite(suite: Suite) -> Suite:
+    first, second, *rest = suite.instances
+    reworded = replace(second, ideas=(replace(second.ideas[0], text="Other words."), *second.ideas[1:]))
+    return replace(suite, instances=(reworded, *rest, replace(first, id="new")), digest="1" * 32)
+
+
+def test_suite_edited(take: Callable[..., Taken]) -> None:
+    before = take(STEADY)
+    plan, planned, judge, after = take(STEADY, suite=edit_suite)
+    new = {**after.entries, "new": after.entries["i0002"]}
+    drift = drift_of(before, (plan, planned, judge, replace(after, entries=new)))
+    assert (drift.added, drift.reworded, drift.removed) == (("new",), ("i0001",), ("i0000",))
+    assert (kinds(drift), drift.decision, drift.verdict, drift.n) == ([SUITE], FAIL, SAME, 38)
+    assert "the suite changed: 1 added (new), 1 reworded (i0001), 1 removed (i0000)" in drift.sentence
+
+
+def test_a_suite_whose_labels_alone_changed_is_the_same(take: Callable[..., Taken]) -> None:
+    def relabel(suite: Suite) -> Suite:
+        instances = tuple(replace(instance, gold="y") for instance in suite.instances)
+        return replace(suite, instances=instances, digest="1" * 32)
+
+    drift = drift_of(take(STEADY), take(STEADY, suite=relabel))
+    assert (drift.verdict, drift.decision, drift.changes) == (SAME, PASS, ())
+
+
+def test_ideas_of_another_name_are_no_label_of_the_old_one(take: Callable[..., Taken]) -> None:
+    def rename(suite: Suite) -> Suite:
+        first = suite.instances[0]
+        ideas = (replace(first.ideas[0], id="z"), first.ideas[1])
+        return replace(suite, instances=(replace(first, ideas=ideas, gold="z"), *suite.instances[1:]))
+
+    plan, planned, judge, after = take(STEADY[1:], suite=rename)
+    old = take(STEADY)
+    new = replace(after, entries={**after.entries, "i0000": old[3].entries["i0000"]._replace(label="z", shown="0")})
+    assert drift_of(old, (plan, planned, judge, new)).reworded == ("i0000",)
+
+
+def with_votes(suite: Suite) -> Suite:
+    reference = suite.variants["reference"]
+    return replace(suite, variants={"reference": replace(reference, axes=replace(reference.axes, temperature=1.0))})
+
+
+def with_prompt(suite: Suite) -> Suite:
+    reference = suite.variants["reference"]
+    return replace(
+        suite, variants={"reference": replace(reference, axes=replace(reference.axes, prompt="pairwise/p3"))}
+    )
+
+
+def versioned(version: str, **traits: Any) -> Any:
+    def judge(request: object) -> str:
+        return "{}"
+
+    for name, value in {"version": version, **traits}.items():
+        setattr(judge, name, value)
+    return judge
+
+
+@pytest.mark.parametrize("ballots", [STEADY, TURNED], ids=["same", "drifted"])
+@pytest.mark.parametrize(
+    ("before", "after", "kind", "words"),
+    [
+        ({}, {"suite": with_prompt}, PROMPT, "the prompt changed: pairwise/reference 1.0.0 "),
+        ({"judge": versioned("1")}, {"judge": versioned("2")}, JUDGE, "the judge changed its version: 1 -> 2"),
+        ({"judge": versioned("1")}, {}, JUDGE, "the judge's code was edited (its version is a digest of the file): 1 -> "),
+        ({}, {"suite": with_votes}, PARAMETERS, "parameters changed: temperature none -> 1"),
+        ({}, {"settings": {"seed": 7}}, PARAMETERS, "parameters changed: seed 0 -> 7"),
+        ({"name": "old"}, {"name": "new"}, RENAMED, "the judge has another name: old -> new"),
+        (
+            {"models": ["m-01"]}, {"models": ["m-02"]}, SERVED,
+            "another model answered, under the same name: m-01 -> m-02",
+        ),
+        (
+            {"judge": versioned("1", index_version="May")}, {"judge": versioned("1", index_version="June")}, INDEX,
+            "the index that it searches changed: May -> June",
+        ),
+    ],
+)  # fmt: skip
+def test_the_cause_is_told(
+    take: Callable[..., Taken],
+    before: dict[str, Any],
+    after: dict[str, Any],
+    kind: str,
+    words: str,
+    ballots: list[str],
+) -> None:
+    drift = drift_of(take(STEADY, **before), take(ballots, **after))
+    assert kinds(drift) == [kind]
+    assert words in drift.sentence
+    assert "nothing changed" not in drift.sentence
+    assert (drift.verdict, drift.decision) == ((SAME, PASS) if ballots is STEADY else (DRIFTED, FAIL))
+
+
+def test_a_model_is_told_by_its_name_and_settings(take: Callable[..., Taken], tmp_path: Path) -> None:
+    from pytest_novelty.judges.llm.files import LlmSettings
+    from pytest_novelty.judges.llm.judge import LlmJudge
+
+    def model(**changes: Any) -> LlmJudge:
+        return LlmJudge(LlmSettings(name="judge", folder=tmp_path, provider="openai", **{"model": "m-5", **changes}))
+
+    first = take(STEADY, judge=model())
+    renamed = drift_of(first, take(STEADY, judge=model(model="m-6")))
+    hotter = drift_of(first, take(STEADY, judge=model(temperature=1.0)))
+    assert kinds(renamed) == [MODEL]
+    assert "another model is asked: m-5 -> m-6" in renamed.sentence
+    assert kinds(hotter) == [PARAMETERS]
+    assert "parameters changed: asked temperature none -> 1" in hotter.sentence
+
+
+def test_a_head_of_an_earlier_version_says_nothing_of_what_it_did_not_know(take: Callable[..., Taken]) -> None:
+    plan, planned, judge, taken = take(STEADY)
+    entries = {
+        name: entry._replace(head={key: value for key, value in entry.head.items() if key != "granularity"})
+        for name, entry in taken.entries.items()
+    }
+    drift = drift_of((plan, planned, judge, replace(taken, entries=entries)), (plan, planned, judge, taken))
+    assert (drift.verdict, drift.changes, drift.n) == (SAME, (), 40)
+
+
+def test_what_is_rendered_otherwise_is_compared_all_the_same(take: Callable[..., Taken]) -> None:
+    def bare(suite: Suite) -> Suite:
+        reference = suite.variants["reference"]
+        return replace(
+            suite, variants={"reference": replace(reference, axes=replace(reference.axes, related_work=True))}
+        )
+
+    plan, planned, judge, taken = take(STEADY, suite=bare)
+    entries = {name: entry._replace(shown="0" * 8) for name, entry in taken.entries.items()}
+    drift = drift_of(take(STEADY), (plan, planned, judge, replace(taken, entries=entries)))
+    assert (kinds(drift), drift.n, drift.reworded) == ([PARAMETERS], 40, ())
+
+
+def test_models_that_served_before_are_no_news(take: Callable[..., Taken]) -> None:
+    assert not drift_of(take(STEADY, models=["a", "b"]), take(STEADY, models=["a"])).changes
+    assert not drift_of(take(STEADY), take(STEADY, models=["a"])).changes
+
+
+def test_a_partial_recording_is_no_change_of_the_suite(take: Callable[..., Taken]) -> None:
+    plan, planned, judge, whole = take(STEADY)
+    half = replace(whole, entries=dict(list(whole.entries.items())[:20]))
+    drift = drift_of((plan, planned, judge, half), (plan, planned, judge, whole))
+    assert (drift.n, drift.decision, drift.changes, len(drift.unrecorded)) == (20, PASS, (), 20)
+    assert "20 more have no recorded verdict yet" in drift.sentence
+    edited = drift_of((plan, planned, judge, replace(half, digest="1" * 32)), (plan, planned, judge, whole))
+    assert (edited.decision, edited.added, len(edited.unrecorded)) == (PASS, (), 20)
+    none = drift_of((plan, planned, judge, replace(whole, entries={})), (plan, planned, judge, whole))
+    assert (none.verdict, none.decision) == (NOTHING, NOT_ENFORCED)
+
+
+def test_a_run_that_only_read_the_store_says_so(take: Callable[..., Taken]) -> None:
+    plan, planned, judge, taken = take(STEADY)
+    (reused,) = compare_all([compare(plan, planned, judge, taken, taken, "golden", (240, 240))])
+    (asked,) = compare_all([compare(plan, planned, judge, taken, taken, "golden", (239, 240))])
+    assert "nothing was asked: all verdicts come from the store" in reused.sentence
+    assert "nothing was asked" not in asked.sentence

@@ -1,0 +1,393 @@
+"""``pytest-novelty store``: what is told is what is there, merging overwrites nothing, and nothing goes unasked."""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+import sqlite3
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_novelty import evaluate
+from pytest_novelty.cli import main
+from pytest_novelty.digests import canonical_json
+from pytest_novelty.keeping.disposal import Wanted, dispose
+from pytest_novelty.keeping.inventory import take_inventory
+from pytest_novelty.keeping.merging import merge_stores
+from pytest_novelty.model import Document, Record, Suite
+from pytest_novelty.store import SqliteStore, record_to_dict
+
+Said = Callable[..., tuple[int, str, str]]
+BASE = Record(
+    "k", "judge", "1", "suite", "reference", "i1", "ab", 0, 1, "ok", "", "", '"{}"', "x", cost_usd=0.25,
+    created="2026-03-01T00:00:00Z",
+)  # fmt: skip
+FAILED = BASE._replace(status="timeout", kind="timeout", raw="", label=None, cost_usd=None)
+NOW = dt.datetime(2026, 3, 31, tzinfo=dt.UTC)
+
+
+@pytest.fixture
+def run(capsys: pytest.CaptureFixture[str]) -> Said:
+    def call(*arguments: object) -> tuple[int, str, str]:
+        status = main([str(argument) for argument in arguments])
+        return status, *capsys.readouterr()
+
+    return call
+
+
+def made(path: Path, *records: Record) -> Path:
+    store = SqliteStore(path)
+    store.put(records)
+    store.close()
+    return path
+
+
+def held(path: Path) -> dict[str, Record]:
+    store = SqliteStore(path)
+    found = {record.key: record for record in store.records()}
+    store.close()
+    return found
+
+
+def exported(path: Path, *records: Record) -> Path:
+    path.write_text("".join(f"{canonical_json(record_to_dict(record))}\n" for record in records))
+    return path
+
+
+# --- merge --------------------------------------------------------------------------------------------------------
+
+
+def test_shards_of_one_run_come_to_what_one_run_stores(
+    run: Said, tmp_path: Path, make_suite: Callable[..., Suite], make_instance: Callable[..., Any]
+) -> None:
+    def judge(request: Any) -> Any:
+        if request.sample == 1 and request.order == "ba":
+            return {"winner": "neither"}
+        return {"answer": {"winner": "AB"[request.seed % 2], "reason": "caf\u00e9 \ud800"}, "latency_s": 0.5}
+
+    judge.version = "1"  # type: ignore[attr-defined]
+    instances = [make_instance("pairwise", f"i{k}") for k in range(9)]
+    whole = make_suite("pairwise", *instances)
+    evaluate({"mine": judge}, whole, votes=2, store=tmp_path / "whole.sqlite")
+    shards = []
+    for number in range(3):
+        part = make_suite("pairwise", *instances[number::3])
+        evaluate({"mine": judge}, part, votes=2, store=(shard := tmp_path / f"{number}.sqlite"))
+        shards.append(shard)
+
+    def rows(path: Path) -> list[dict[str, Any]]:
+        lines = run("export", "--store", path)[1].splitlines()
+        return [{**json.loads(line), "created": "", "latency_s": 0} for line in lines]
+
+    target = tmp_path / "all.sqlite"
+    status, out, _ = run("store", "merge", *shards, "--out", target)
+    assert (status, out) == (0, "".join(f"{shard}: 12 records added\n" for shard in shards))
+    assert rows(target) == rows(tmp_path / "whole.sqlite")
+    assert len(rows(target)) == 36
+    first, again = (
+        evaluate({"mine": judge}, whole, votes=2, store=path, offline=True)
+        for path in (tmp_path / "whole.sqlite", target)
+    )
+    assert [result.outcome for result in first.outcomes] == [result.outcome for result in again.outcomes]
+    status, out, _ = run("store", "merge", target, *shards[:1])
+    assert (status, out) == (0, f"{shards[0]}: 0 records added, 12 there already\n")
+
+
+def test_the_first_store_grows_and_the_second_stays(run: Said, tmp_path: Path) -> None:
+    a, b = (
+        made(tmp_path / "a", BASE),
+        made(tmp_path / "b", other := BASE._replace(key="k2", retrieved=(Document("1"),))),
+    )
+    assert run("store", "merge", a, b)[0] == 0
+    assert held(a) == {"k": BASE, "k2": other}
+    assert held(b) == {"k2": other}
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        ({"label": "y"}, "label 'x' here, 'y' there"),
+        ({"score": 0.5}, "score None here, 0.5 there"),
+        ({"abstained": True}, "abstained False here, True there"),
+        ({"model": "other"}, "model None here, 'other' there"),
+        ({"raw": '"[]"'}, "the same verdict in other words"),
+        ({"status": "refused", "label": None}, "status 'ok' here, 'refused' there; label 'x' here, None there"),
+    ],
+)
+def test_another_answer_is_a_conflict_and_overwrites_nothing(
+    change: dict[str, Any], told: str, run: Said, tmp_path: Path
+) -> None:
+    a = made(tmp_path / "a", BASE)
+    b = made(tmp_path / "b", BASE._replace(**change), BASE._replace(key="k2"))
+    status, out, _ = run("store", "merge", a, b)
+    assert status == 1
+    assert out == (
+        f"{b}: 1 record added, 1 conflict: another answer is there, and is kept\n"
+        f"  judge on suite i1, reference, order ab, vote 1: {told}\n"
+    )
+    assert held(a)["k"] == BASE
+    assert held(b)["k"] == BASE._replace(**change)
+
+
+def test_the_same_answer_asked_twice_is_no_conflict(run: Said, tmp_path: Path) -> None:
+    later = BASE._replace(created="2026-03-09T00:00:00Z", latency_s=9.0, cost_usd=1.0, tokens_in=7, retries=2)
+    a, b = made(tmp_path / "a", BASE), made(tmp_path / "b", later)
+    status, out, _ = run("store", "merge", a, b)
+    assert (status, out) == (0, f"{b}: 0 records added, 1 there already (1 were asked twice, with the same answer)\n")
+    assert held(a) == {"k": BASE}
+
+
+def test_an_answer_takes_the_place_of_a_failed_call_and_never_the_other_way(tmp_path: Path) -> None:
+    a = made(tmp_path / "a", FAILED, BASE._replace(key="k2"), FAILED._replace(key="k3"))
+    b = made(tmp_path / "b", BASE, FAILED._replace(key="k2"), FAILED._replace(key="k3", created="later"))
+    (merged,) = merge_stores(a, [b])
+    assert (merged.filled, merged.failed, merged.added, merged.conflicting) == (1, 2, 0, 0)
+    assert held(a) == {"k": BASE, "k2": BASE._replace(key="k2"), "k3": FAILED._replace(key="k3")}
+
+
+def test_an_export_without_texts_differs_in_nothing(tmp_path: Path) -> None:
+    a, b = made(tmp_path / "a", BASE), exported(tmp_path / "b.jsonl", BASE._replace(raw=""))
+    (merged,) = merge_stores(a, [b])
+    assert (merged.repeated, merged.conflicting) == (1, 0)
+    assert held(a) == {"k": BASE}
+
+
+def test_more_conflicts_than_a_person_reads(run: Said, tmp_path: Path) -> None:
+    records = [BASE._replace(key=f"k{number}", sample=number) for number in range(2500)]
+    a = made(tmp_path / "a", *records)
+    b = made(tmp_path / "b", *(record._replace(label="y") for record in records))
+    status, out, _ = run("store", "merge", a, b)
+    assert (status, len(out.splitlines())) == (1, 22)
+    assert "2,500 conflicts" in out
+    assert out.endswith("  ... and 2,480 more\n")
+    assert held(a) == {record.key: record for record in records}
+
+
+@pytest.mark.parametrize("names", [("a", "absent"), ("absent", "a"), ("a", "a"), ("a", "notes"), ("a", "b", "a")])
+def test_what_cannot_be_merged(names: tuple[str, ...], run: Said, tmp_path: Path) -> None:
+    made(tmp_path / "a", BASE)
+    made(tmp_path / "b", BASE._replace(key="k2"))
+    (tmp_path / "notes").write_text("not a database, and long enough to be looked at" * 30)
+    status, out, err = run("store", "merge", *(tmp_path / name for name in names))
+    assert (status, out) == (4, "")
+    bad = {"absent": "there is no", "notes": "is not a verdict store", "a": "is the store to add to"}
+    assert err.startswith(f"pytest-novelty: {tmp_path / (set(names) - {'a', 'b'} or {'a'}).pop()}: ")
+    assert any(text in err for text in bad.values())
+    assert held(tmp_path / "a") == {"k": BASE}
+    assert not (tmp_path / "absent").exists()
+
+
+# --- import -------------------------------------------------------------------------------------------------------
+
+
+def test_import_gives_back_what_export_wrote(run: Said, tmp_path: Path) -> None:
+    records = [
+        BASE,
+        BASE._replace(key="k2", retrieved=(Document("1", "T\u00eate", None),), reason="\U0001f92f"),
+        FAILED._replace(key="k3"),
+    ]
+    a, target = made(tmp_path / "a", *records), tmp_path / "all.jsonl"
+    run("store", "export", "--store", a, "--out", target)
+    assert run("store", "import", target, "--store", tmp_path / "new" / "b") == (0, f"{target}: 3 records added\n", "")
+    assert held(tmp_path / "new" / "b") == held(a)
+
+
+def test_a_half_readable_export_leaves_no_half_import(run: Said, tmp_path: Path) -> None:
+    store = made(tmp_path / "a", BASE)
+    lines = [canonical_json(record_to_dict(BASE._replace(key=f"k{n}"))) for n in range(2200)]
+    (tmp_path / "bad.jsonl").write_text("\n".join([*lines, '{"judge": 1}']))
+    status, _, err = run("store", "import", tmp_path / "bad.jsonl", "--store", store)
+    assert status == 4
+    assert err.startswith(f"pytest-novelty: {tmp_path / 'bad.jsonl'}:2201: ")
+    assert held(store) == {"k": BASE}
+
+
+def test_an_export_with_two_answers_to_one_request(run: Said, tmp_path: Path) -> None:
+    both = exported(tmp_path / "both.jsonl", BASE, BASE._replace(label="y"), BASE)
+    status, out, _ = run("store", "import", both, "--store", tmp_path / "a")
+    assert (status, "1 conflict" in out) == (1, True)
+    assert held(tmp_path / "a") == {"k": BASE}
+
+
+def test_a_store_is_not_imported(run: Said, tmp_path: Path) -> None:
+    status, _, err = run("store", "import", made(tmp_path / "b", BASE), "--store", tmp_path / "a")
+    assert (status, err) == (
+        4,
+        f"pytest-novelty: {tmp_path / 'b'}: is no export: these end in .jsonl. Stores are added by store merge\n",
+    )
+    assert not (tmp_path / "a").exists()
+
+
+# --- info ---------------------------------------------------------------------------------------------------------
+
+
+def test_info_counts_what_is_there(run: Said, tmp_path: Path) -> None:
+    path = made(
+        tmp_path / "a",
+        BASE._replace(model="m-1"),
+        BASE._replace(key="2", model="m-2", created="2026-03-05T00:00:00Z", cost_usd=None),
+        FAILED._replace(key="3", model="m-2"),
+        BASE._replace(key="4", judge_version="2", created="2026-03-09T00:00:00Z"),
+        BASE._replace(key="5", judge="zeta", suite="other", status="unparsed", label=None, created=""),
+    )
+    found = take_inventory(path)
+    assert found.records == 5
+    assert found.origins == {"judge": 3, "zeta": 1}
+    assert found.generations == ()
+    second = next(holding for holding in found.holdings if holding.model == "m-2")
+    assert (second.records, second.failed, second.unread, second.cost_usd, second.unpriced) == (2, 1, 0, 0, 2)
+    assert (second.first, second.last) == ("2026-03-01T00:00:00Z", "2026-03-05T00:00:00Z")
+    unread = found.holdings[-1]
+    assert (unread.judge, unread.failed, unread.unread, unread.first, unread.last) == ("zeta", 0, 1, "", "")
+    status, out, _ = run("store", "info", "--store", path)
+    assert status == 0
+    lines = out.splitlines()
+    assert lines[0].startswith(f"{path}: 5 records, ")
+    assert lines[1].split() == [
+        "judge",
+        "version",
+        "suite",
+        "served",
+        "by",
+        "records",
+        "failed",
+        "unread",
+        "later",
+        "first",
+        "last",
+        "cost",
+    ]
+    assert [line.split()[0] for line in lines[2:6]] == ["judge", "judge", "judge", "zeta"]
+    assert lines[6].startswith("judge: 3 versions and served models; ")
+    data = json.loads(run("store", "info", "--json", "--store", path)[1])
+    assert (data["records"], len(data["holdings"]), data["holdings"][0]["judge"]) == (5, 4, "judge")
+    assert data["size_bytes"] == found.size_bytes
+
+
+def test_info_tells_later_generations(run: Said, tmp_path: Path) -> None:
+    """What probes asked past the store: their keys have the generation's name behind a mark."""
+    later = [BASE._replace(key=f"{key}~night{n}", created=f"2026-03-0{n}T00:00:00Z") for key in "kl" for n in (2, 1)]
+    path = made(tmp_path / "a", BASE, BASE._replace(key="l"), *later)
+    found = take_inventory(path)
+    assert [(made.name, made.judge, made.records, made.last[:10]) for made in found.generations] == [
+        ("night1", "judge", 2, "2026-03-01"),
+        ("night2", "judge", 2, "2026-03-02"),
+    ]
+    assert [(holding.records, holding.later) for holding in found.holdings] == [(6, 4)]
+    assert run("store", "info", "--store", path)[1].splitlines()[3:] == [
+        "judge: later generation night1, 2 records, 2026-03-01",
+        "judge: later generation night2, 2 records, 2026-03-02",
+    ]
+    data = json.loads(run("store", "info", "--json", "--store", path)[1])
+    assert [row["name"] for row in data["generations"]] == ["night1", "night2"]
+
+
+def test_info_on_nothing(run: Said, tmp_path: Path) -> None:
+    status, _, err = run("store", "info", "--store", tmp_path / "absent")
+    assert (status, err) == (4, f"pytest-novelty: {tmp_path / 'absent'}: there is no store. Name one with --store\n")
+    assert list(tmp_path.iterdir()) == []
+    assert run("store", "info", "--store", made(tmp_path / "a"))[1].startswith(f"{tmp_path / 'a'}: 0 records, ")
+
+
+def test_a_name_cannot_write_to_the_terminal(run: Said, tmp_path: Path) -> None:
+    out = run("store", "info", "--store", made(tmp_path / "a", BASE._replace(judge="a\x1b[31mb")))[1]
+    assert "\x1b" not in out
+
+
+def test_an_export_with_lone_surrogates_is_kept(run: Said, tmp_path: Path) -> None:
+    strange = {
+        name: f"{name}\ud800"
+        for name in ("key", "judge", "judge_version", "suite", "instance", "parts", "created", "model")
+    }
+    file = exported(tmp_path / "a.jsonl", BASE._replace(**strange))
+    for status in (0, 0):
+        assert run("store", "import", file, "--store", tmp_path / "a")[0] == status
+    assert run("store", "info", "--store", tmp_path / "a")[0] == 0
+
+
+# --- gc -----------------------------------------------------------------------------------------------------------
+
+
+def versions(path: Path) -> Path:
+    return made(
+        path,
+        *(
+            BASE._replace(
+                key=f"{judge}{version}", judge=judge, judge_version=version, created=f"2026-03-{day:02}T00:00:00Z"
+            )
+            for judge in ("a", "b")
+            for version, day in (("3", 1), ("1", 10), ("2", 20))
+        ),
+        FAILED._replace(key="failed", judge="b", judge_version="2", created="2026-03-20T00:00:00Z"),
+        BASE._replace(key="undated", judge="a", judge_version="2", created=""),
+    )
+
+
+@pytest.mark.parametrize(
+    ("wanted", "gone"),
+    [
+        (Wanted(), {"failed"}),
+        (Wanted(judge="a"), set()),
+        (Wanted(keep_versions=1), {"failed", "a3", "a1", "b3", "b1"}),
+        (Wanted(keep_versions=2), {"failed", "a3", "b3"}),
+        (Wanted(keep_versions=1, judge="b"), {"failed", "b3", "b1"}),
+        (Wanted(older_than_days=21), {"failed", "a3", "b3"}),
+        (Wanted(older_than_days=25, keep_versions=2, judge="a"), {"a3"}),
+        (Wanted(older_than_days=3650), {"failed"}),
+    ],
+)
+def test_what_goes(wanted: Wanted, gone: set[str], tmp_path: Path) -> None:
+    path = versions(tmp_path / "a")
+    before = held(path)
+    shown = dispose(path, wanted, now=NOW, remove=False)
+    assert held(path) == before
+    assert (shown.records, shown.freed_bytes) == (len(gone), None)
+    assert shown.cost_usd == 0.25 * len(gone - {"failed"})
+    assert shown.unpriced == len(gone & {"failed"})
+    removed = dispose(path, wanted, now=NOW, remove=True)
+    assert removed.records == len(gone)
+    assert held(path) == {key: record for key, record in before.items() if key not in gone}
+
+
+def test_gc_asks_before_it_removes(run: Said, tmp_path: Path) -> None:
+    path = versions(tmp_path / "a")
+    before = held(path)
+    status, out, _ = run("store", "gc", "--keep-versions", "1", "--store", path)
+    assert (status, held(path)) == (0, before)
+    assert out == (
+        f"{path}: would remove 5 records (1 failed, 4 of older versions); they cost $1.00 and 1 call of unknown cost\n"
+        "Nothing is removed yet: add --yes to remove it for good\n"
+    )
+    assert run("store", "gc", "--keep-versions", "1", "--yes", "--store", path)[1].startswith(
+        f"{path}: removed 5 records"
+    )
+    assert len(held(path)) == 3
+    assert "nothing to remove" in run("store", "gc", "--yes", "--store", path)[1]
+
+
+def test_gc_gives_space_back_unless_another_run_holds_the_file(run: Said, tmp_path: Path) -> None:
+    records = [FAILED._replace(key=f"k{n}", message="x" * 2000) for n in range(500)]
+    for name, is_held in (("a", False), ("b", True)):
+        path = made(tmp_path / name, *records, BASE)
+        size = path.stat().st_size
+        other = sqlite3.connect(path, isolation_level=None)
+        if is_held:
+            other.execute("BEGIN")
+            other.execute("SELECT count(*) FROM records").fetchone()
+        status, out, _ = run("store", "gc", "--yes", "--store", path)
+        assert status == 0
+        assert ("freed" in out) != is_held
+        assert ("another run may hold it" in out) == is_held
+        other.close()
+        assert held(path) == {"k": BASE}
+        assert is_held or path.stat().st_size < size / 5
+
+
+@pytest.mark.parametrize("arguments", [["--keep-versions", "0"], ["--older-than", "-1"], ["--older-than", "\u0663"]])
+def test_gc_wants_whole_numbers(arguments: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit, match="2"):
+        main(["store", "gc", *arguments, "--store", str(tmp_path / "a")])
+    assert "is not a whole number" in capsys.readouterr().err or arguments[1] == "-1"
