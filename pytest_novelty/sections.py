@@ -130,14 +130,19 @@ def find_introduction(sections: Sequence[Section]) -> str:
 
 def without_references(sections: Sequence[Section]) -> list[Section]:
     """All but the lists of references, each with what stands below it; appendices behind a list stay."""
-    return _without(sections, _REFERENCES)
+    return _part(sections, _REFERENCES)[0]
+
+
+def only_references(sections: Sequence[Section]) -> list[Section]:
+    """What `without_references` leaves out."""
+    return _part(sections, _REFERENCES)[1]
 
 
 def without_abstract(sections: Sequence[Section]) -> list[Section]:
     """All but the abstract, which ends at the next heading of whatever level; only the parts that a structured one has before
     the introduction belong to it.
     """
-    return _without(sections, _ABSTRACTS)
+    return _part(sections, _ABSTRACTS)[0]
 
 
 def has_text_behind_abstract(sections: Sequence[Section]) -> bool:
@@ -153,16 +158,20 @@ def join_sections(sections: Sequence[Section]) -> str:
     return "\n\n".join(section.whole for section in sections)
 
 
-def _without(sections: Sequence[Section], names: frozenset[str]) -> list[Section]:
+def _part(sections: Sequence[Section], names: frozenset[str]) -> tuple[list[Section], list[Section]]:
+    """Those under other titles than these, and those under these."""
     kept: list[Section] = []
+    taken: list[Section] = []
     place = 0
     while place < len(sections):
         if sections[place].title and sections[place].name in names:
-            place = _end_of_abstract(sections, place) if names is _ABSTRACTS else _end_of_references(sections, place)
+            end = _end_of_abstract(sections, place) if names is _ABSTRACTS else _end_of_references(sections, place)
+            taken += sections[place:end]
+            place = end
         else:
             kept.append(sections[place])
             place += 1
-    return kept
+    return kept, taken
 
 
 def _end(sections: Sequence[Section], place: int) -> int:

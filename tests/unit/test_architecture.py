@@ -20,6 +20,7 @@ LAYERS = [
     ["metrics.permutation", "metrics.planning", "gates", "deciding", "feasibility"],
     [
         "sections",
+        "evidence",
         "granularity",
         "instances",
         "ideas",
