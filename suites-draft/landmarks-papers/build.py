@@ -165,7 +165,7 @@ def _similarity(pair: Mapping[str, Any], dimension: str, full: bool) -> Row:
         evidence = {name: _spans(name, entry["members"][name]) for name in (first, second)}
         why: dict[str, Any] = {"shared": entry["says"], "evidence": evidence}
     else:
-        why = {"differ": pair[dimension]}
+        why = _difference(pair["of"], pair[dimension])
     return {
         "id": f"{first}-{second}.{dimension}",
         "papers": [_shown(name, whole=full) for name in (first, second)],
@@ -174,6 +174,14 @@ def _similarity(pair: Mapping[str, Any], dimension: str, full: bool) -> Row:
         "strata": {"pair": "-".join(names), **_strata(names)},
         "metadata": why,
     }
+
+
+def _difference(names: Sequence[str], note: str) -> dict[str, Any]:
+    """What either paper has in a dimension, from a note such as ``faces / sequences; why that does not count as similar``."""
+    each, _, why = note.partition("; ")
+    if each.count(" / ") != 1:
+        raise SystemExit(f"pairs.yaml must say what {' and '.join(names)} have, as one / other, and says {note!r}")
+    return {"differ": dict(zip(names, each.split(" / "), strict=True))} | ({"why": why} if why else {})
 
 
 def build_grouping() -> list[Row]:

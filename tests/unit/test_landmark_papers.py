@@ -25,6 +25,7 @@ from jsonschema import Draft202012Validator
 
 from pytest_novelty.data import data_folder
 from pytest_novelty.sections import find_introduction, split_sections, without_references
+from pytest_novelty.validation import load_schema
 from tests.tells import (
     FIRST_PERSON,
     NEGATIONS,
@@ -88,8 +89,10 @@ def groups(name: str, stratum: str) -> np.ndarray:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_instances_fit_the_schema(name: str) -> None:
-    schema = json.loads((SUITES / "instances.schema.json").read_text(encoding="utf-8"))
     protocol = name.split("-")[1]
+    schema = load_schema("instance")
+    if protocol not in schema["$defs"]:  # until the loader knows the protocol
+        schema = json.loads((SUITES / "instances.schema.json").read_text(encoding="utf-8"))
     check = Draft202012Validator({"$ref": f"#/$defs/{protocol}", "$defs": schema["$defs"]})
     assert [error.message for row in rows_of(name) for error in check.iter_errors(row)] == []
     ids = [row["id"] for row in rows_of(name)]
@@ -224,9 +227,9 @@ def test_evidence_is_verbatim() -> None:
 def test_every_label_says_why() -> None:
     for name in NAMES[:2]:
         for row in rows_of(name):
-            assert set(row["metadata"]) == ({"shared", "evidence"} if row["gold"] else {"differ"})
+            assert set(row["metadata"]) - {"why"} == ({"shared", "evidence"} if row["gold"] else {"differ"})
             if not row["gold"]:
-                assert " / " in row["metadata"]["differ"], row["id"]
+                assert set(row["metadata"]["differ"]) == {paper["id"] for paper in row["papers"]}
     for row in rows_of("landmarks-grouping"):
         assert [sorted(group["evidence"]) for group in row["metadata"]["groups"]] == [
             sorted(group) for group in row["gold"]
