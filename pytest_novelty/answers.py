@@ -11,6 +11,7 @@ from pytest_novelty.masking import shorten
 from pytest_novelty.model import OK, SCHEMA_VIOLATION, STATUSES, TRUNCATED, UNPARSED, Document, Failure, Json, Verdict
 from pytest_novelty.parsing import parse_text
 from pytest_novelty.protocols.base import Powers, Protocol, describe, read_number, violates
+from pytest_novelty.protocols.citing import VIOLATIONS
 from pytest_novelty.validation import violation
 
 _MAX_RAW: Final = 4_000_000
@@ -21,6 +22,7 @@ NOT_UTF8: Final = "not UTF-8"
 ODDITIES: Final = {
     CONTRADICTION: "held several verdicts that disagree; the last one counts",
     NOT_UTF8: "held bytes that are not UTF-8; they were replaced",
+    **VIOLATIONS,
 }
 _REPLACEMENT: Final = "\N{REPLACEMENT CHARACTER}"
 
@@ -62,8 +64,9 @@ def read_answer(
     schema: Mapping[str, Json] | None,
     *,
     tells_its_call: bool = False,
+    shown: int = 0,
 ) -> Reading:
-    """Read what a judge returned.
+    """Read what a judge returned. ``shown``: how many papers it was shown.
 
     A string (or UTF-8 bytes) is parsed and held against ``schema``, the one its prompt declares; a dict or a Verdict is
     held against the protocol. A dict with a string under ``answer`` wraps raw text together with ``usage``, ``cost_usd``,
@@ -83,12 +86,12 @@ def read_answer(
     try:
         raw = canonical_json(answer)
     except (TypeError, ValueError, RecursionError) as error:
-        shown = describe(answer)
-        failure = Failure(SCHEMA_VIOLATION, "wrong type", f"the answer is not a JSON value ({error}): {shown}")
-        return Reading(_unread(shown), failure)
+        told = describe(answer)
+        failure = Failure(SCHEMA_VIOLATION, "wrong type", f"the answer is not a JSON value ({error}): {told}")
+        return Reading(_unread(told), failure)
     if len(raw) > _MAX_RAW:
         return Reading(_unread(raw), Failure(UNPARSED, "too long", f"the answer has {len(raw):,} characters"))
-    return _read(raw, answer, protocol, powers, schema, tells_its_call)
+    return _read(raw, answer, protocol, powers, schema, tells_its_call, shown)
 
 
 def _unread(text: str) -> str:
@@ -103,16 +106,23 @@ def read_raw(
     schema: Mapping[str, Json] | None,
     *,
     tells_its_call: bool = False,
+    shown: int = 0,
 ) -> Reading:
     """Read a stored answer again: with the present parser and the judge's present declarations."""
-    return _read(raw, json.loads(raw), protocol, powers, schema, tells_its_call)
+    return _read(raw, json.loads(raw), protocol, powers, schema, tells_its_call, shown)
 
 
 def _read(
-    raw: str, value: Any, protocol: Protocol, powers: Powers, schema: Mapping[str, Json] | None, tells_its_call: bool
+    raw: str,
+    value: Any,
+    protocol: Protocol,
+    powers: Powers,
+    schema: Mapping[str, Json] | None,
+    tells_its_call: bool,
+    shown: int,
 ) -> Reading:
     if isinstance(value, str):
-        verdict, oddity = _read_text(value, protocol, powers, schema)
+        verdict, oddity = _read_text(value, protocol, powers, schema, shown)
         return Reading(raw, verdict, Extras(oddity=oddity) if oddity else _NOTHING)
     if not isinstance(value, dict):
         return Reading(raw, violates(f"the answer must be a text or a dict, not {describe(value)}"))
@@ -122,16 +132,19 @@ def _read(
     if (failed := _read_failed(value.get("failed"))) is not None:
         return Reading(raw, failed, extras)
     if "answer" in value and isinstance(value["answer"], str) and protocol.key not in value:
-        verdict, oddity = _read_text(value["answer"], protocol, powers, schema)
+        verdict, oddity = _read_text(value["answer"], protocol, powers, schema, shown)
         is_cut = tells_its_call and value.get("is_cut") is True
         if is_cut and isinstance(verdict, Failure) and verdict.status == UNPARSED:
             verdict = Failure(TRUNCATED, "truncated answer", "the token limit was reached before the verdict")
         return Reading(raw, verdict, extras._replace(oddity=oddity) if oddity else extras)
-    return Reading(raw, protocol.read(value, powers), extras)
+    read = protocol.read(value, powers, shown)
+    if isinstance(read, Verdict) and read.violations:
+        extras = extras._replace(oddity=read.violations[0])
+    return Reading(raw, read, extras)
 
 
 def _read_text(
-    text: str, protocol: Protocol, powers: Powers, schema: Mapping[str, Json] | None
+    text: str, protocol: Protocol, powers: Powers, schema: Mapping[str, Json] | None, shown: int
 ) -> tuple[Verdict | Failure, str]:
     """(the verdict or failure, the oddity of a text that was read)."""
     parsed = parse_text(text, protocol.key)
@@ -140,12 +153,13 @@ def _read_text(
         parsed = parsed if isinstance(scored, Failure) else scored
     if isinstance(parsed, Failure):
         return parsed, ""
-    verdict = protocol.read(parsed.value, powers)
+    verdict = protocol.read(parsed.value, powers, shown)
     if isinstance(verdict, Verdict) and schema and (problem := violation(parsed.value, schema)):
         return Failure(SCHEMA_VIOLATION, "schema", f"the answer does not fit its schema: {problem}"), ""
     if isinstance(verdict, Failure):
         return verdict, ""
-    return verdict, CONTRADICTION if parsed.contradicted else NOT_UTF8 if _REPLACEMENT in text else ""
+    oddities = [CONTRADICTION] * parsed.contradicted + [NOT_UTF8] * (_REPLACEMENT in text) + list(verdict.violations)
+    return verdict, oddities[0] if oddities else ""
 
 
 def _verdict_fields(verdict: Verdict, protocol: Protocol) -> dict[str, Json]:

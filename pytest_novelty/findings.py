@@ -11,9 +11,10 @@ from pytest_novelty.answers import ODDITIES
 from pytest_novelty.headline import percent
 from pytest_novelty.metrics.intervals import clopper_pearson
 from pytest_novelty.metrics.view import View
-from pytest_novelty.model import EXCEEDED, NOVEL
+from pytest_novelty.model import EXCEEDED
 from pytest_novelty.outcomes import CaseResult
 from pytest_novelty.plan import Plan
+from pytest_novelty.protocols import PROTOCOLS
 
 _NEARLY_ALL: Final = 0.95
 _ENOUGH: Final = 10
@@ -33,7 +34,7 @@ def find_degenerate(views: Views) -> list[str]:
     found = []
     for (suite, variant, judge), view in sorted(views.items()):
         place = f"{judge} on {suite}" + ("" if variant == "reference" else f", variant {variant}")
-        if len(view) < (_ENOUGH if view.suite.protocol == "pointwise" else _ENOUGH_PAIRS):
+        if len(view) < (_ENOUGH_PAIRS if view.suite.protocol == "pairwise" else _ENOUGH):
             continue
         if sentence := _one_answer(view):
             found.append(f"degenerate: {place} {sentence}")
@@ -53,9 +54,12 @@ def _one_answer(view: View) -> str:
             if total >= _ENOUGH and len(view.orders) == 2 and count >= _NEARLY_ALL * total:
                 return f"answers by position: {count} of {total} votes name the idea shown {name}"
         return ""
-    novel, total = int(view.counts[:, :, 0].sum()), int(view.counts[:, :, :2].sum())
-    gold = [instance.gold == NOVEL for instance in view.instances if instance.gold is not None]
-    for name, count, wanted in (("novel", novel, True), ("not novel", total - novel, False)):
+    labels = PROTOCOLS[view.suite.protocol].labels
+    if labels is None:
+        return ""
+    first, total = int(view.counts[:, :, 0].sum()), int(view.counts[:, :, :2].sum())
+    gold = [instance.gold == labels[0] for instance in view.instances if instance.gold is not None]
+    for name, count, wanted in ((labels[0], first, True), (labels[1], total - first, False)):
         one_sided_gold = bool(gold) and gold.count(wanted) >= _NEARLY_ALL * len(gold)
         if total >= _ENOUGH and count >= _NEARLY_ALL * total and not one_sided_gold:
             return f"says {name} to nearly everything: {count} of {total} votes"

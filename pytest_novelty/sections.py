@@ -160,24 +160,21 @@ def join_sections(sections: Sequence[Section]) -> str:
 
 def _part(sections: Sequence[Section], names: frozenset[str]) -> tuple[list[Section], list[Section]]:
     """Those under other titles than these, and those under these."""
+    find_end = _end_of_abstract if names is _ABSTRACTS else _end_of_references
     kept: list[Section] = []
     taken: list[Section] = []
-    place = 0
-    while place < len(sections):
-        if sections[place].title and sections[place].name in names:
-            end = _end_of_abstract(sections, place) if names is _ABSTRACTS else _end_of_references(sections, place)
-            taken += sections[place:end]
-            place = end
-        else:
-            kept.append(sections[place])
-            place += 1
+    end = 0
+    for place, section in enumerate(sections):
+        if place >= end and section.title and section.name in names:
+            end = find_end(sections, place)
+        (taken if place < end else kept).append(section)
     return kept, taken
 
 
 def _end(sections: Sequence[Section], place: int) -> int:
     """The place of the first section that is not below the one at ``place``."""
-    level = sections[place].level
-    return next((later for later in range(place + 1, len(sections)) if sections[later].level <= level), len(sections))
+    behind = range(place + 1, len(sections))
+    return next((later for later in behind if sections[later].level <= sections[place].level), len(sections))
 
 
 def _end_of_abstract(sections: Sequence[Section], place: int) -> int:
@@ -363,8 +360,8 @@ def _is_named_appendix(title: str) -> bool:
 
 def _ends(line: str) -> bool:
     """Nothing of a sentence is left open behind this line."""
-    stripped = line.strip()
-    return not stripped or stripped[-1] in '.!?)]"\u201d' or _PAGE.fullmatch(stripped) is not None
+    text = line.strip()
+    return not text or text[-1] in '.!?)]"\u201d' or _PAGE.fullmatch(text) is not None
 
 
 def _follows(title: str, before: str) -> bool:

@@ -19,6 +19,7 @@ from pytest_novelty.errors import GoldenError, NoveltyError, SettingsError
 from pytest_novelty.golden import Golden, make_golden, merge, read_text, write_text
 from pytest_novelty.judges.registry import SHIPPED
 from pytest_novelty.masking import make_mask
+from pytest_novelty.protocols import has_two_labels
 
 if TYPE_CHECKING:
     from syrupy.data import SnapshotCollection
@@ -230,9 +231,10 @@ def _probed(report: Report, planned: SuitePlan, judge: Judge, new: Golden, gener
 
 
 def _pairs(plan: Plan) -> Iterator[tuple[SuitePlan, Judge]]:
-    """Every suite with every judge that judges its reference."""
+    """Every suite with every judge that judges its reference; a file tallies two labels, so that groupings have none."""
     for planned in plan.suites.values():
-        yield from ((planned, judge) for judge in plan.judges if judge.judges(planned.suite.protocol))
+        if has_two_labels(planned.suite.protocol):
+            yield from ((planned, judge) for judge in plan.judges if judge.judges(planned.suite.protocol))
 
 
 def _what_changed(old: Golden | None, new: Golden) -> str:

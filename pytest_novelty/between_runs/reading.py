@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -135,15 +135,15 @@ def read_report(data: Mapping[str, Any], source: str) -> SavedReport:
 
 def _contradictions(data: Mapping[str, Any]) -> Iterator[str]:
     """What no run writes and the schema cannot say: things told twice, labels that an instance cannot have."""
-    labels: dict[tuple[str, str], set[str | None]] = {}
+    may_have: dict[tuple[str, str], Callable[[str | None], bool]] = {}
     protocols = {suite["name"]: suite["protocol"] for suite in data["run"]["suites"]}
     for row in data["instances"]:
         place = row["suite"], row["instance"]
-        if place in labels:
+        if place in may_have:
             yield f"the instance {place[1]!r} of {place[0]} is there twice"
         if place[0] in protocols:
-            labels[place] = {*PROTOCOLS[protocols[place[0]]].gold_labels(row["ideas"]), None}
-            if row["gold"] not in labels[place]:
+            may_have[place] = _may_have(protocols[place[0]], row["ideas"])
+            if row["gold"] == TIE or not may_have[place](row["gold"]):
                 yield f"the instance {place[1]!r} of {place[0]} has the gold label {row['gold']!r}"
     seen: set[tuple[str, ...]] = set()
     for row in data["outcomes"]:
@@ -152,14 +152,20 @@ def _contradictions(data: Mapping[str, Any]) -> Iterator[str]:
         if key in seen:
             yield f"{told} is there twice"
         seen.add(key)
-        known = labels.get((row["suite"], row["instance"]))
-        if known is None:
+        may = may_have.get((row["suite"], row["instance"]))
+        if may is None:
             continue  # said where the outcome is read
         voted = {label for kinds in row["tallies"].values() for label in kinds["votes"]}
-        wrong = [*sorted(voted - known - {TIE, ABSTAINED, "score"})]
-        wrong += [row["label"]] if row["label"] not in known | {TIE, ABSTAINED, INCOMPLETE, INVALID} else []
+        wrong = [label for label in sorted(voted - {TIE, ABSTAINED, "score"}) if not may(label)]
+        others = (None, TIE, ABSTAINED, INCOMPLETE, INVALID)
+        wrong += [row["label"]] if row["label"] not in others and not may(row["label"]) else []
         if wrong:
             yield f"{told} has the label {wrong[0]!r}, which is none of the instance's"
+
+
+def _may_have(protocol: str, ideas: Sequence[str]) -> Callable[[str | None], bool]:
+    """Whether an instance can have a label, or none."""
+    return lambda label: label is None or PROTOCOLS[protocol].has_label(label, ideas)
 
 
 def _suites(data: Mapping[str, Any]) -> dict[str, SavedSuite]:

@@ -8,6 +8,7 @@ from pytest_novelty.metrics.deferred import Computed, deferrable
 from pytest_novelty.metrics.estimating import excess_mean, mean_in_unit, share, signed_mean
 from pytest_novelty.metrics.resampling import FloatArray, IntArray
 from pytest_novelty.metrics.view import Estimate, View
+from pytest_novelty.protocols import PROTOCOLS
 
 
 def disagreement(counts: IntArray) -> FloatArray:
@@ -41,7 +42,7 @@ def mean_over_orders(values: FloatArray) -> FloatArray:
 
 def _two_orders(view: View) -> str:
     """Why position metrics do not apply; empty if they do."""
-    if view.suite.protocol != "pairwise":
+    if len(PROTOCOLS[view.suite.protocol].orders("both")) < 2:
         return "one idea has no order"
     return "" if len(view.orders) == 2 else "only one order was asked"
 

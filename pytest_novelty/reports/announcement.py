@@ -8,6 +8,7 @@ from pytest_novelty.gates import DEFAULT_STABILITY_GATE
 from pytest_novelty.granularity import CAPS, CHARACTERS_PER_TOKEN
 from pytest_novelty.judges.base import Judge
 from pytest_novelty.plan import Plan, SuitePlan
+from pytest_novelty.protocols import PROTOCOLS
 from pytest_novelty.reports.text import plural, show_usd
 
 
@@ -94,9 +95,7 @@ def _suite_line(plan: Plan, planned: SuitePlan, stored: int) -> str:
     suite = planned.suite
     pairs = list(plan.pairs(planned))
     calls = sum(
-        len(planned.instances)
-        * variant.axes.votes
-        * (2 if suite.protocol == "pairwise" and variant.axes.orders == "both" else 1)
+        len(planned.instances) * variant.axes.votes * len(PROTOCOLS[suite.protocol].orders(variant.axes.orders))
         for _, variant in pairs
     )
     size = plural(len(planned.instances), "instance")

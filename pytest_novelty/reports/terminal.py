@@ -147,7 +147,7 @@ def _verdicts(report: Report) -> Iterator[Any]:
             votes = ", ".join(part for part in (votes, score) if part)
             judge = f"{result.judge}: " if len(report.plan.judges) > 1 else ""
             verdict = f"{judge}{name_label(instance, result.outcome.label)} ({votes})"
-            subject = "" if len(instance.ideas) > 1 else f"  {short_title(instance.ideas[0])}"
+            subject = "" if len(instance.ideas) != 1 else f"  {short_title(instance.ideas[0])}"
             yield styled(f"  {result.instance}  {verdict}{subject}")
         if len(own) > _LISTED:
             yield styled(
@@ -185,7 +185,7 @@ def _worst(report: Report) -> Iterator[Any]:
         planned = report.plan.suites[result.suite]
         instance = planned.by_id[result.instance]
         said, gold = name_label(instance, result.outcome.label), name_label(instance, result.outcome.gold)
-        subject = "" if len(instance.ideas) > 1 else f'"{short_title(instance.ideas[0])}": '
+        subject = "" if len(instance.ideas) != 1 else f'"{short_title(instance.ideas[0])}": '
         yield styled(
             f"  {result.suite} {result.instance}: {subject}{result.judge} says {said} ({_tally(result)}), gold is {gold}"
         )

@@ -13,7 +13,7 @@ import pytest_novelty
 PACKAGE = Path(pytest_novelty.__file__).parent
 
 LAYERS = [
-    ["errors", "model", "digests", "data", "masking"],
+    ["errors", "verdicts", "model", "digests", "data", "masking"],
     ["validation", "strict_yaml", "jsonl", "parsing", "looks", "settings"],
     ["protocols"],
     ["metrics.catalogue", "metrics.distributions", "metrics.resampling", "metrics.intervals", "metrics.auroc"],
@@ -35,7 +35,18 @@ LAYERS = [
         "pace",
     ],
     ["designs", "own_ideas", "new_suite", "prompt_views"],
-    ["calls", "applicability", "outcomes", "recording", "store", "cassette", "budget", "generations"],
+    [
+        "calls",
+        "applicability",
+        "grounding",
+        "outcomes",
+        "wire",
+        "recording",
+        "store",
+        "cassette",
+        "budget",
+        "generations",
+    ],
     ["lanes", "tickets", "sync_runner", "async_runner", "engine", "plan", "metrics"],
     [
         "derivation",
