@@ -26,6 +26,7 @@ LAYERS = [
         "prompts",
         "variants",
         "contrast",
+        "published",
         "suites",
         "sampling",
         "judges",
