@@ -144,9 +144,11 @@ def empty(items: tuple[str, ...], samples: int) -> Cascade:
 
 
 def claim(cascade: Cascade, places: Mapping[str, int], item: str, sample: int) -> int:
-    """The row of an item whose sample now counts as asked; ValueError where it is unknown or asked already."""
+    """The row of an item whose sample now counts as asked; ValueError where it is unknown, asked already or below 0."""
     if item not in places:
         raise ValueError(f"a verdict on {item!r}, which is none of the items")
+    if sample < 0:
+        raise ValueError(f"samples are numbered from 0; {item!r} has a sample {sample}")
     if cascade.asked[places[item], sample]:
         raise ValueError(f"two verdicts on {item!r} in sample {sample}")
     cascade.asked[places[item], sample] = True
@@ -273,7 +275,7 @@ def measure_cascade(
 ) -> dict[str, Rate]:
     """Each metric from the counts of all items together, in each sample; the mean over the samples.
 
-    ``units``: the same items. ``strata``: (items,); then the plain mean over its values (macro over dimensions, say).
+    ``units``: the same items in the same order. ``strata``: (items,); then the plain mean over its values (macro over dimensions, say).
     """
     note = _note(cascade)
     made = {}

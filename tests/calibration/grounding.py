@@ -108,14 +108,16 @@ class Covered:
     undefined: float
 
 
-def simulate(world: World, runs: int, seed: int = 0, resamples: int = 1_000) -> dict[str, Covered]:
-    """Of every metric; runs in which one is undefined are counted apart."""
+def simulate(
+    world: World, runs: int, seed: int = 0, resamples: int = 1_000, *, blind: bool = False
+) -> dict[str, Covered]:
+    """Of every metric; runs in which one is undefined are counted apart. ``blind``: clusters are not told."""
     rng = np.random.default_rng(seed)
     truths = world.truths()
     resamplers: dict[int, Resampler] = {}
-    clusters = (
-        np.repeat(np.arange(world.items // world.per_cluster), world.per_cluster) if world.per_cluster > 1 else None
-    )
+    clusters = None
+    if world.per_cluster > 1 and not blind:
+        clusters = np.repeat(np.arange(world.items // world.per_cluster), world.per_cluster)
     bounds: dict[str, list[tuple[float, float]]] = {name: [] for name in METRICS}
     for _ in range(runs):
         units = Items(world.items, clusters, resamples=resamples, resamplers=resamplers)

@@ -96,6 +96,8 @@ def test_a_verdict_is_counted_once_and_belongs_to_an_item() -> None:
         count_verdicts([Verdict("a", 1, True), Verdict("a", 1, False)], {"a": True})
     with pytest.raises(ValueError, match="a verdict on 'b', which is none of the items"):
         count_verdicts([Verdict("b", 0, True)], {"a": True})
+    with pytest.raises(ValueError, match="samples are numbered from 0; 'a' has a sample -1"):
+        count_verdicts([Verdict("a", -1, True)], {"a": True})
 
 
 # --- planted judges ---------------------------------------------------------------------------------------------
