@@ -275,7 +275,8 @@ def measure_cascade(
 ) -> dict[str, Rate]:
     """Each metric from the counts of all items together, in each sample; the mean over the samples.
 
-    ``units``: the same items in the same order. ``strata``: (items,); then the plain mean over its values (macro over dimensions, say).
+    ``units``: the same items in the same order. ``strata``: (items,); then the plain mean over its values (macro over
+    dimensions, say).
     """
     note = _note(cascade)
     made = {}

@@ -393,6 +393,23 @@ def test_equal_items_in_clusters_widen_the_interval() -> None:
         assert rate.estimate.high - rate.estimate.low > 1.4 * (alone[name].estimate.high - alone[name].estimate.low)
 
 
+def test_clusters_hold_within_strata_and_for_exact_shares() -> None:
+    """Two strata of six clusters of five equal items: each is as wide as of its six clusters alone."""
+    kinds = ["verified", "verified", "fn", "verified", "fn", "verified"] * 2
+    golds = {f"i{k:02}": True for k in range(60)}
+    verdicts = [Verdict(item, 0, kinds[k // 5] == "verified", FOUND, SUPPORTED) for k, item in enumerate(golds)]
+    cascade = count_verdicts(verdicts, golds)
+    clusters = np.repeat(np.arange(12), 5)
+    strata = ["x" if k < 30 else "y" for k in range(60)]
+    whole = measure_strata(items_of(cascade, clusters), cascade, strata, ["recall", "f1"])["y"]
+    half = cascade.only(np.array([value == "y" for value in strata]))
+    expected = measure_cascade(items_of(half, clusters[:30]), half, ["recall", "f1"])
+    blind = measure_cascade(items_of(half), half, ["recall", "f1"])
+    for name in ("recall", "f1"):
+        assert whole[name].estimate.low == pytest.approx(expected[name].estimate.low)
+        assert whole[name].estimate.low < blind[name].estimate.low - 0.1
+
+
 def test_the_order_of_verdicts_does_not_matter() -> None:
     golds = {"a": True, "b": False}
     verdicts = [Verdict("a", 0, True, FOUND, SUPPORTED), Verdict("b", 0, True, FOUND), Verdict("a", 1, False)]

@@ -9,6 +9,7 @@ import pytest
 
 from pytest_novelty.metrics.cascade import (
     FAILED,
+    FALSE,
     FN,
     LOST_POSITIVES,
     SUPPORTED,
@@ -169,6 +170,12 @@ def test_groups_as_they_stand() -> None:
     assert found["hallucination_rate_all"].value == pytest.approx(2 / 4)
     assert found["hallucination_rate_all"].of == (4,)
     assert found["mismatch_rate_false"].value == 1
+
+
+def test_a_group_is_right_if_all_its_pairs_are() -> None:
+    sets = {"a": PaperSet(6, [[0, 1, 2]])}
+    counts = count_groups([Answer("a", 0, (group(0, 2), group(1, 2, 3)))], sets).counts[0, 0]
+    assert (counts[TRUE + Cell.VERIFIED], counts[FALSE + Cell.VERIFIED]) == (1, 1)
 
 
 # --- the adjusted Rand index ------------------------------------------------------------------------------------
