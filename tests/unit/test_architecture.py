@@ -27,6 +27,7 @@ LAYERS = [
         "prompts",
         "variants",
         "contrast",
+        "published",
         "suites",
         "sampling",
         "judges",
