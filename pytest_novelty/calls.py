@@ -118,8 +118,9 @@ class CallPlanner:
 
     def _plan_order(self, case: Case, order: str | None, common: _Common, opaque: str) -> list[Call]:
         axes, instance, protocol = case.variant.axes, case.instance, case.suite.protocol
-        shown = [instance.ideas[position] for position in case.protocol.shown(order, len(instance.ideas))]
-        ideas = tuple([show_idea(idea, axes) for idea in shown])
+        shape = case.protocol
+        shown = [instance.ideas[position] for position in shape.shown(order, len(instance.ideas))]
+        ideas = tuple([show_idea(idea, axes, is_paper=shape.dimensions) for idea in shown])
         messages: tuple[tuple[str, str], ...] = ()
         rendered = template = "-"
         if common.prompt is not None:
@@ -176,9 +177,11 @@ class CallPlanner:
         return calls
 
 
-def show_idea(idea: Idea, axes: Axes) -> ShownIdea:
+def show_idea(idea: Idea, axes: Axes, *, is_paper: bool = False) -> ShownIdea:
     """What the variant shows of an idea. Nothing else of it ever reaches a judge."""
-    text = show_text(idea, axes.granularity) if axes.format == "text" else idea.renderings[axes.format]
+    text = (
+        show_text(idea, axes.granularity, is_paper=is_paper) if axes.format == "text" else idea.renderings[axes.format]
+    )
     limit = axes.related_work
     works = idea.related_work if limit is True else () if limit is False else idea.related_work[:limit]
     return ShownIdea(idea.title, text, works)
@@ -210,7 +213,9 @@ def _tell(told: Mapping[str, Mapping[str, Json] | None]) -> str:
 
 def shown_digest(protocol: str, instance: Instance, axes: Axes) -> str:
     """Of what a judge is shown of an instance, and of the names of its ideas, which are labels."""
-    shown = _content_digest(protocol, [show_idea(idea, axes) for idea in instance.ideas], instance)
+    shown = _content_digest(
+        protocol, [show_idea(idea, axes, is_paper=bool(instance.dimension)) for idea in instance.ideas], instance
+    )
     return digest(canonical_json([shown, [idea.id for idea in instance.ideas]]), 4)
 
 

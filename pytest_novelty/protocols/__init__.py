@@ -29,4 +29,9 @@ def has_two_labels(name: str) -> bool:
     return bool(PROTOCOLS[name].gold_labels(("first", "second")))
 
 
-__all__ = ["PROTOCOLS", "Protocol", "get_protocol", "has_two_labels"]
+def thing_of(name: str) -> str:
+    """What a protocol shows."""
+    return "paper" if PROTOCOLS[name].dimensions else "idea"
+
+
+__all__ = ["PROTOCOLS", "Protocol", "get_protocol", "has_two_labels", "thing_of"]

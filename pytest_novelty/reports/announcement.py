@@ -8,7 +8,7 @@ from pytest_novelty.gates import DEFAULT_STABILITY_GATE
 from pytest_novelty.granularity import CAPS, CHARACTERS_PER_TOKEN
 from pytest_novelty.judges.base import Judge
 from pytest_novelty.plan import Plan, SuitePlan
-from pytest_novelty.protocols import PROTOCOLS
+from pytest_novelty.protocols import PROTOCOLS, thing_of
 from pytest_novelty.reports.text import plural, show_usd
 
 
@@ -118,9 +118,9 @@ def _cuts(plan: Plan) -> Iterator[str]:
     for name, planned in plan.suites.items():
         for variant in planned.variants:
             if cut := planned.content[variant.name].cut:
-                granularity = variant.axes.granularity
+                granularity, thing = variant.axes.granularity, thing_of(planned.suite.protocol)
                 yield (
-                    f"novelty: {variant.name} of {name} shows {plural(cut, 'idea')} only up to {CAPS[granularity]:,} tokens "
+                    f"novelty: {variant.name} of {name} shows {plural(cut, thing)} only up to {CAPS[granularity]:,} tokens "
                     f"(counted as {CHARACTERS_PER_TOKEN} characters each), as granularity {granularity} has it"
                 )
 

@@ -16,8 +16,10 @@ from pytest_novelty.grounding import read_grounds, write_grounds
 from pytest_novelty.judges.base import bind_judge
 from pytest_novelty.model import Axes, Ground, Idea, Instance, Outcome, Request, Suite, Variant, Vote
 from pytest_novelty.outcomes import CaseResult
+from pytest_novelty.prompts import resolve_prompt
 from pytest_novelty.recording import Recorder
 from pytest_novelty.store import SqliteStore
+from pytest_novelty.suites import embedded_suites, load_suite
 from pytest_novelty.verdicts import SIMILAR
 from pytest_novelty.wire import from_wire, to_wire
 
@@ -151,3 +153,21 @@ def test_written_grounds_are_read_back() -> None:
     for text in ("[1]", "[[1, 2]]", '[[["a"], [], [], true]]', "[", '[[["a"],["verbatim"],[""],true,1]]'):
         with pytest.raises(ValueError, match="no grounds|not as many|Expecting"):
             read_grounds(text)
+
+
+@pytest.mark.parametrize("name", ["landmarks-similarity-full", "landmarks-grouping", "landmarks-entailment"])
+def test_nothing_that_tells_the_label_is_shown(name: str) -> None:
+    suite = load_suite(embedded_suites()[name])
+    reference = suite.variants["reference"]
+    prompts = {reference.axes.prompt: resolve_prompt(reference.axes.prompt, suite.folder)}
+    bound = bind_judge("asked", lambda request: "{}")
+    planner = CallPlanner(prompts)
+    for instance in suite.instances[::5]:
+        marked = replace(instance, metadata={"MARK": "MARK"}, strata={"MARK": "MARK"})
+        marked = replace(marked, ideas=tuple(replace(idea, metadata={"MARK": "MARK"}) for idea in marked.ideas))
+        for call in planner.plan(Case(bound, replace(suite, instances=(marked,)), reference, marked)):
+            seen = repr(call.request) + repr(call.request.messages)
+            assert "MARK" not in seen
+            assert instance.id not in seen
+            assert instance.dimension in seen
+            assert all(idea.text in seen for idea in call.request.papers)
