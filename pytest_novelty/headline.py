@@ -64,9 +64,15 @@ def headline_sentences(report: Report) -> list[str]:
         for planned in report.plan.suites.values()
         for variant in planned.variants
     )
-    unmeasured = ["grounding", "the pull of the order" if one_order else "", "" if own else "your own ideas"]
+    grounded = any(row.metric == "hallucination_rate" for row in report.metrics)
+    unmeasured = [
+        "" if grounded else "grounding",
+        "the pull of the order" if one_order else "",
+        "" if own else "your own ideas",
+    ]
     unmeasured = [name for name in (*unmeasured, "" if kinds else "accuracy") if name]
-    return [*clauses, f"{labels} Not measured: {', '.join(unmeasured)}.".strip()]
+    missing = f" Not measured: {', '.join(unmeasured)}." if unmeasured else ""
+    return [*clauses, *([text] if (text := f"{labels}{missing}".strip()) else [])]
 
 
 def _is_users(suite: Suite) -> bool:
@@ -105,7 +111,11 @@ def _clause(report: Report, judge: str, version: str, planned: SuitePlan) -> str
         if auroc is not None and auroc.value is not None:
             parts.append(f"a novel idea outscores one that is not in {with_interval(auroc)} of cases")
     variants = _variants(report, judge, suite)
-    parts += [text for text in (_noise(estimates), variants, _order(estimates), _invalid(estimates)) if text]
+    parts += [
+        text
+        for text in (_grounded(estimates), _noise(estimates), variants, _order(estimates), _invalid(estimates))
+        if text
+    ]
     parts += _gates(report, judge, suite)
     return "; ".join(parts) + "."
 
@@ -118,6 +128,17 @@ def _beside(report: Report, judge: str, planned: SuitePlan) -> str:
     if planned.suite.name in report.baselines and judge != "lexical":
         known.append(f"lexical {percent(report.baselines[planned.suite.name])}")
     return f" ({', '.join(known)})" if known else ""
+
+
+def _grounded(estimates: dict[str, Estimate]) -> str:
+    """What is left of F1 when evidence and reasons are checked."""
+    raw = estimates.get("pair_f1") or estimates.get("f1")
+    steps = [(estimates.get("grounded_f1"), "evidence"), (estimates.get("verified_f1"), "evidence and reasons")]
+    known = [(step.value, what) for step, what in steps if step is not None and step.value is not None]
+    if raw is None or raw.value is None or not known:
+        return ""
+    value, what = known[-1]
+    return f"its F1 of {percent(raw.value)} % is {percent(value)} % once {what} are checked"
 
 
 def _noise(estimates: dict[str, Estimate]) -> str:

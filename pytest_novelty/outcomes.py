@@ -17,6 +17,7 @@ from pytest_novelty.model import (
     NOVEL,
     OK,
     Document,
+    Ground,
     Instance,
     Outcome,
     Record,
@@ -97,9 +98,15 @@ class CaseResult(NamedTuple):
 
 
 def case_result(
-    case: Case, records: Sequence[Record], fresh: Sequence[Record], threshold: float | None = None
+    case: Case,
+    records: Sequence[Record],
+    fresh: Sequence[Record],
+    threshold: float | None = None,
+    audited: Mapping[int, tuple[Ground, ...]] = MappingProxyType({}),
 ) -> CaseResult:
-    """Aggregate the records of one case, one a planned call; ``fresh`` are those whose calls were made in this run."""
+    """Aggregate the records of one case, one a planned call; ``fresh`` are those whose calls were made in this run. ``audited``:
+    the grounds of some of them, by place, with what the auditor says.
+    """
     votes = tuple(
         [
             Vote(
@@ -110,9 +117,9 @@ def case_result(
                 record.label,
                 record.score,
                 record.abstained,
-                read_grounds(record.grounds) if record.grounds else (),
+                (audited.get(place) or read_grounds(record.grounds)) if record.grounds else (),
             )
-            for record in records
+            for place, record in enumerate(records)
         ]
     )
     outcome = make_outcome(case.suite, case.instance, votes, case.orders, case.judge.traits, threshold)

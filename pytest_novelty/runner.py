@@ -7,6 +7,7 @@ import os
 from collections.abc import Callable, Iterable, Sequence
 from typing import Final
 
+from pytest_novelty.auditing import audit_by_words, cites
 from pytest_novelty.budget import Ledger
 from pytest_novelty.calls import Call, CallPlanner, Case
 from pytest_novelty.engine import Engine
@@ -99,7 +100,8 @@ class Runner:
             record for index, record in enumerate(ticket.records) if record is not None and index not in ticket.reused
         ]
         self.last_failures = [record for record in records if record.status != OK]
-        return case_result(case, records, fresh, self._plan.settings.fixed_threshold)
+        audited = audit_by_words(ticket.calls, records) if cites(case.suite.protocol) else {}
+        return case_result(case, records, fresh, self._plan.settings.fixed_threshold, audited)
 
     def cancel(self) -> None:
         """Make the thread that waits give up."""

@@ -106,7 +106,25 @@ _POINT: Final = ("pointwise",)
 _PAIR: Final = ("pairwise",)
 _AUDITED: Final = ("similarity", "entailment")
 _SIMILAR: Final = ("similarity",)
+_CITED: Final = ("similarity", "grouping")
+_GROUPED: Final = ("grouping",)
 _ORDERED: Final = ("pairwise", "similarity")
+_TURNED: Final = (*_ORDERED, "grouping")
+
+_GROUNDED: Final = (
+    ("hallucination_rate", "evidence not in what was shown", UNIT, _CITED, "low"),
+    ("missing_evidence_rate", "evidence missing", UNIT, _CITED, "low"),
+    ("mismatch_rate", "reason beyond the evidence", UNIT, _CITED, "low"),
+    ("grounded_f1", "F1 after hallucination", UNIT, _CITED, "high"),
+    ("verified_f1", "F1 after mismatch", UNIT, _CITED, "high"),
+    ("verified_precision", "positives right and verified", UNIT, _CITED, "high"),
+    ("verified_recall", "positives found and verified", UNIT, _CITED, "high"),
+    ("pair_f1", "F1 of pairs of papers", UNIT, _GROUPED, "high"),
+    ("pair_precision", "pairs of papers that are right", UNIT, _GROUPED, "high"),
+    ("pair_recall", "pairs of papers found", UNIT, _GROUPED, "high"),
+    ("adjusted_rand", "adjusted Rand index", SIGNED, _GROUPED, "high"),
+)
+"""The grounding cascade, and groups as pairs of papers."""
 
 CATALOGUE: Final[dict[str, Metric]] = {
     metric.name: metric
@@ -181,6 +199,10 @@ CATALOGUE: Final[dict[str, Metric]] = {
             labelled=True,
             is_mean=False,
         ),
+        *(
+            Metric(name, title, kind, protocols, better, f"grounded:{name}", labelled=True, is_mean=False)
+            for name, title, kind, protocols, better in _GROUNDED
+        ),
         Metric(
             "auroc",
             "novel scored above not novel",
@@ -211,7 +233,7 @@ CATALOGUE: Final[dict[str, Metric]] = {
             "order_inconsistency",
             "verdict turns with the order",
             SHARE,
-            _ORDERED,
+            _TURNED,
             "low",
             "stability:order_inconsistency",
             both_orders=True,

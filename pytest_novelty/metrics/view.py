@@ -6,6 +6,7 @@ import copy
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -103,6 +104,8 @@ class View:
         self.level = level
         self.threshold = traits.threshold if threshold is None else threshold
         self._resamplers = {} if resamplers is None else resamplers
+        self.memo: dict[str, Any] = {}
+        """What metrics keep of it; shared with the same votes at another level."""
         self.results = tuple(sorted(results, key=lambda result: result.instance))
         by_id = {instance.id: instance for instance in suite.instances}
         self.instances: tuple[Instance, ...] = tuple(by_id[result.instance] for result in self.results)

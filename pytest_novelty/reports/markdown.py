@@ -13,6 +13,7 @@ from pytest_novelty.metrics.view import Estimate
 from pytest_novelty.model import REFERENCE
 from pytest_novelty.reports.between_runs import comparison_blocks, cost_block, metrics_block, transitions_block
 from pytest_novelty.reports.blocks import Block
+from pytest_novelty.reports.grounding import grounding_blocks
 from pytest_novelty.reports.tables import DECISIONS, Justify
 from pytest_novelty.reports.text import clean, made_calls, plural, show_interval, show_usd, show_value
 
@@ -43,6 +44,7 @@ def report_to_markdown(report: Report) -> str:
         parts.append(
             _folded(f"All that changed since {report.against.old}", list(comparison_blocks(report.against))[1:])
         )
+    parts.append(_folded("Grounding", grounding_blocks(report)))
     parts += [_folded("All metrics", _metric_blocks(report)), _folded("Variants", _variant_blocks(report))]
     parts.append(_folded("Judges compared", _judge_blocks(report)))
     if said := [*(f"Finding: {text}" for text in report.findings), *(f"Note: {text}" for text in report.notes)]:

@@ -40,6 +40,7 @@ LAYERS = [
         "calls",
         "applicability",
         "grounding",
+        "auditing",
         "outcomes",
         "wire",
         "recording",

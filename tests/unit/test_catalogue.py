@@ -23,7 +23,7 @@ from pytest_novelty.metrics.catalogue import (
     metrics_for,
 )
 from pytest_novelty.metrics.view import Estimate, View
-from pytest_novelty.model import ERROR, NOT_NOVEL, NOVEL, OK, Vote
+from pytest_novelty.model import ERROR, NOT_NOVEL, NOVEL, OK, Ground, Vote
 from pytest_novelty.outcomes import CaseResult, Trace, Usage, make_outcome
 from pytest_novelty.protocols import PROTOCOLS
 from pytest_novelty.verdicts import NOT_SIMILAR, SIMILAR, SUPPORTED, UNSUPPORTED
@@ -38,9 +38,9 @@ DESIGNED = set(
     violation_rate kappa alpha spearman leak_rate late_rate retrieval_overlap cost_usd
     """.split()  # noqa: SIM905 - as the page has them
 )
-ADDED = {"score_levels", "score_rms_shift", "cyclic_triads"}
+ADDED = {"score_levels", "score_rms_shift", "cyclic_triads", "grounded_f1"}
 """Beside those of the page: STATISTICS.md 1 asks for the number of levels used and for the scatter of scores, and the design of
-triads for what they are made for (its tests: test_transitivity.py).
+triads for what they are made for (its tests: test_transitivity.py). ``grounded_f1`` is the middle step of the cascade.
 """
 
 PLANTED: dict[str, dict[str, tuple[float, int]]] = {
@@ -85,6 +85,13 @@ PLANTED: dict[str, dict[str, tuple[float, int]]] = {
         "recall": (1 / 2, 2),
         "positive_accuracy": (1 / 2, 2),
         "negative_accuracy": (0, 2),
+        "hallucination_rate": (0, 1),
+        "missing_evidence_rate": (0, 1),
+        "mismatch_rate": (0, 1),
+        "grounded_f1": (7 / 12, 3),
+        "verified_f1": (7 / 12, 3),
+        "verified_precision": (3 / 4, 2),
+        "verified_recall": (1 / 2, 2),
         "tie_rate": (1 / 4, 4),
         "abstention_rate": (0, 4),
         "invalid_rate": (1 / 4, 4),
@@ -113,6 +120,18 @@ PLANTED: dict[str, dict[str, tuple[float, int]]] = {
     },
     "grouping": {
         "accuracy": (1 / 4, 4),
+        "hallucination_rate": (0, 1),
+        "missing_evidence_rate": (0, 1),
+        "mismatch_rate": (0, 1),
+        "grounded_f1": (7 / 12, 3),
+        "verified_f1": (7 / 12, 3),
+        "verified_precision": (3 / 4, 2),
+        "verified_recall": (1 / 2, 2),
+        "pair_f1": (7 / 12, 3),
+        "pair_precision": (3 / 4, 2),
+        "pair_recall": (1 / 2, 2),
+        "adjusted_rand": (3 / 8, 4),
+        "order_inconsistency": (1 / 3, 3),
         "tie_rate": (1 / 4, 4),
         "abstention_rate": (0, 4),
         "invalid_rate": (1 / 4, 4),
@@ -132,6 +151,7 @@ NAMES: dict[str, tuple[str, str]] = {
     "grouping": ('[["x","y"]]', "[]"),
 }
 """Two labels of each protocol, x and y below."""
+HELD = (Ground(("x", "y"), ("verbatim", "verbatim"), ("", ""), True, True),)
 
 
 @pytest.fixture
@@ -156,7 +176,7 @@ def planted(make_suite: Callable[..., Any], make_instance: Callable[..., Any]) -
             votes = [
                 Vote(
                     orders[j // 2], j % 2, ERROR if label == "-" else OK, "",
-                    None if label == "-" else label, (9.0, 2.0, 1.0, 8.0)[k] if scores else None,
+                    None if label == "-" else label, (9.0, 2.0, 1.0, 8.0)[k] if scores else None, grounds=HELD if label == x and in_orders else (),
                 )
                 for j, label in enumerate(said[k])
             ]  # fmt: skip

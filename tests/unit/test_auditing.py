@@ -1,0 +1,186 @@
+"""Planted judges on the cascade: each lands in its cell, in the report's numbers, its JSON and its waterfall."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+
+from pytest_novelty import evaluate
+from pytest_novelty.auditing import conclusions_of
+from pytest_novelty.calls import CallPlanner, Case
+from pytest_novelty.judges.base import bind_judge
+from pytest_novelty.model import Axes, Idea, Instance, Request, Suite, Variant
+from pytest_novelty.recording import Recorder
+from pytest_novelty.reports.blocks import render_blocks
+from pytest_novelty.reports.grounding import grounding_blocks
+from pytest_novelty.reports.markdown import report_to_markdown
+from pytest_novelty.results import Report
+from pytest_novelty.validation import load_schema
+from pytest_novelty.verdicts import NOT_SIMILAR, SIMILAR
+
+LIST = "[1] Folding of maps by machines in the navy, 1931, by an admiral."
+LINES = {
+    "crane": "A jig of brass keeps every crease within a millimetre.",
+    "boat": "Each crease lies within a millimetre, since a wooden jig holds the hull.",
+    "kite": "Wind tunnels showed that a jig makes creases good to a millimetre.",
+    "frog": "The millimetre is the unit in which our jig sets the crease of a leg.",
+}
+REASON = "In each a jig keeps the crease within a millimetre."
+
+
+def paper(name: str, noun: str) -> Idea:
+    abstract = f"We fold paper {noun} by machine. {LINES[noun]} Two people are not needed for {noun}."
+    return Idea(
+        name, f"Machines for {noun}", abstract, full_text=f"# Introduction\n\nWe fold.\n\n# References\n\n{LIST}"
+    )
+
+
+def make_suite(protocol: str) -> Suite:
+    nouns = ("crane", "boat", "kite", "frog")
+    papers = [paper(f"p{place}", noun) for place, noun in enumerate(nouns)]
+    instances = []
+    for number in range(6):
+        if protocol == "similarity":
+            gold, held = (SIMILAR if number % 2 == 0 else NOT_SIMILAR), papers[number % 3 : number % 3 + 2]
+        else:
+            gold, held = ('[["p0","p1"]]' if number % 2 == 0 else "[]"), papers
+        strata = {"source": "a" if number < 3 else "b"}
+        instances.append(Instance(f"i{number}", tuple(held), gold, dimension="method", strata=strata))
+    variants = {"reference": Variant("reference", Axes(f"{protocol}/reference", votes=1))}
+    return Suite("made", "1", protocol, "construction", tuple(instances), variants, "0" * 32, Path("made/suite.yaml"))
+
+
+def own_line(text: str) -> str:
+    return text.split(". ")[1] + "."
+
+
+SPANS: dict[str, tuple[Callable[[str, str], str], str]] = {
+    "perfect": (lambda own, other: own_line(own), REASON),
+    "fabricated": (lambda own, other: "Robots were taught to fold by watching films.", REASON),
+    "beyond": (lambda own, other: own_line(own), "Both teams trained robots on films of Japanese masters."),
+    "copies": (lambda own, other: own_line(other), REASON),
+    "lists": (lambda own, other: LIST, REASON),
+    "mute": (lambda own, other: "", REASON),
+    "without reason": (lambda own, other: own_line(own), ""),
+}
+
+
+def planted(name: str) -> Callable[[Request], dict[str, Any]]:
+    """Right about everything: says similar, or joins the first two papers, exactly where that is gold."""
+    span, reason = SPANS[name]
+
+    def judge(request: Request) -> dict[str, Any]:
+        texts = [shown.text for shown in request.papers]
+        first = [place for place, text in enumerate(texts) if "crane" in text or "boat" in text]
+        if request.protocol == "similarity":
+            return {
+                "is_similar": True,
+                "evidence_a": span(texts[0], texts[1]),
+                "evidence_b": span(texts[1], texts[0]),
+                "reason": reason,
+            }
+        one, other = first
+        evidence = {str(one + 1): span(texts[one], texts[other]), str(other + 1): span(texts[other], texts[one])}
+        return {"groups": [{"paper_indices": [one + 1, other + 1], "evidence": evidence, "reason": reason}]}
+
+    judge.uses_prompt = False  # type: ignore[attr-defined]
+    return judge
+
+
+CELLS = {
+    "perfect": {"verified_rate": 1, "hallucination_rate": 0, "missing_evidence_rate": 0, "mismatch_rate": 0},
+    "fabricated": {"hallucination_rate": 1, "missing_evidence_rate": 0, "mismatch_rate": None},
+    "beyond": {"hallucination_rate": 0, "missing_evidence_rate": 0, "mismatch_rate": 1},
+    "copies": {"hallucination_rate": 1, "missing_evidence_rate": 0, "mismatch_rate": None},
+    "lists": {"hallucination_rate": 1, "missing_evidence_rate": 0, "mismatch_rate": None},
+    "mute": {"hallucination_rate": 0, "missing_evidence_rate": 1, "mismatch_rate": None},
+    "without reason": {"hallucination_rate": 0, "missing_evidence_rate": 0, "mismatch_rate": None, "unchecked_rate": 1},
+}
+FAILURES = {"fabricated": "nowhere", "copies": "other_paper", "lists": "reference_list", "mute": "empty"}
+
+
+def run(name: str, protocol: str = "similarity") -> Report:
+    return evaluate({"planted": planted(name)}, make_suite(protocol))
+
+
+@pytest.mark.parametrize("protocol", ["similarity", "grouping"])
+@pytest.mark.parametrize("name", CELLS)
+def test_each_lands_in_its_cell(name: str, protocol: str) -> None:
+    report = run(name, protocol)
+    (item,) = report.grounding
+    rates = item.found.rates
+    for rate, value in CELLS[name].items():
+        assert (rates[rate].value if rate in rates else None) == value, rate
+    kept = name == "perfect"
+    verified = rates.get("verified_f1")
+    assert (verified is not None and verified.value == rates["f1"].value) is kept
+    assert report.metric("hallucination_rate").value == CELLS[name]["hallucination_rate"]
+    if name in FAILURES:
+        assert list(item.found.failures) == [FAILURES[name]]
+    else:
+        assert item.found.failures == {}
+
+
+def test_the_cascade_of_unaudited_judges_says_so() -> None:
+    report = run("without reason")
+    assert report.grounding[0].found.audited is False
+    assert report.metric("verified_f1").value is None
+    text = render_blocks(grounding_blocks(report))
+    assert "after mismatch       not audited" in text
+    assert "unchecked: 100 % of right positives" in text
+
+
+def test_the_waterfall() -> None:
+    lines = [line.rstrip() for line in render_blocks(grounding_blocks(run("beyond")), width=200).splitlines()]
+    assert lines[0] == "Grounding of planted on made, in verdicts"
+    assert lines[2].startswith("raw                  67 %")
+    assert lines[3].startswith("after hallucination  67 %")
+    assert lines[4].startswith("after mismatch       0 %")
+    assert (
+        "  right positives: 0 % hallucinated, 0 % without evidence; of the rest 100 % with a reason beyond the evidence"
+        in lines
+    )
+    assert any("a weak baseline" in line for line in lines)
+    markdown = report_to_markdown(run("beyond"))
+    assert "<summary>Grounding</summary>" in markdown
+    assert "| after mismatch | 0 %" in markdown
+
+
+def test_the_headline_tells_what_is_left() -> None:
+    headline = run("fabricated").headline
+    assert "its F1 of 67 % is 0 % once evidence" in headline
+    assert "grounding" not in headline
+
+
+def test_the_report_has_it_all() -> None:
+    report = run("copies")
+    written = json.loads(json.dumps(report.to_dict()))
+    jsonschema.validate(written, load_schema("report"))
+    (item,) = written["grounding"]
+    assert item["auditor"] is None  # nothing was left to audit
+    assert item["failures"] == {"other_paper": 24}
+    assert item["rates"]["hallucination_rate"]["of"] == [3.0, 3.0]
+    assert set(item["strata"]) == {"dimension", "source"}
+    assert item["strata"]["source"]["a"]["grounded_f1"]["value"] == 0
+    ground = written["outcomes"][0]["grounds"][0][0]
+    assert ground["failures"] == ["other_paper", "other_paper"]
+    assert len(written["outcomes"][0]["grounds"]) == 2
+
+
+def test_the_auditor_sees_the_sources_own_words() -> None:
+    suite = make_suite("similarity")
+    bound = bind_judge("planted", planted("perfect"))
+    case = Case(bound, suite, suite.variants["reference"], suite.instances[0])
+    call = CallPlanner({}).plan(case)[0]
+    answer = bound.function(call.request)
+    assert isinstance(answer, dict)
+    answer["evidence_a"] = answer["evidence_a"].upper().replace("CREASE", "CREA- SE")
+    (conclusion,) = conclusions_of(call, Recorder().answered(call, answer, 0.1))
+    assert conclusion is not None
+    assert conclusion.evidence[0].rstrip(".") == own_line(call.request.papers[0].text).rstrip(".")
+    assert conclusion.reason == REASON
