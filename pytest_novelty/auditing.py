@@ -7,17 +7,37 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
+from pathlib import Path
 from typing import Final
 
 from pytest_novelty.answers import read_raw
-from pytest_novelty.calls import Call
+from pytest_novelty.calls import Call, Case
+from pytest_novelty.digests import digest_of
 from pytest_novelty.grounding import find_evidence, read_grounds
+from pytest_novelty.instances import asked_of
+from pytest_novelty.judges.base import Judge
 from pytest_novelty.judges.lexical import Lexical
-from pytest_novelty.model import OK, Conclusion, Ground, Record, Request, Verdict
-from pytest_novelty.verdicts import SIMILAR
+from pytest_novelty.model import (
+    OK,
+    REFERENCE,
+    Axes,
+    Conclusion,
+    Ground,
+    Instance,
+    Record,
+    Request,
+    Suite,
+    Variant,
+    Verdict,
+)
+from pytest_novelty.verdicts import SIMILAR, SUPPORTED, UNSUPPORTED
 
 WEAK: Final = "lexical"
 """The auditor that is asked where none is named: containment of the reason's words. It is free, and it is weak."""
+
+AUDITED_BY: Final = "entailment"
+AUDIT: Final = Variant(REFERENCE, Axes(f"{AUDITED_BY}/reference", votes=1))
+"""How an auditor is asked."""
 
 _CITING: Final = frozenset({"similarity", "grouping"})
 
@@ -64,6 +84,46 @@ def audit_by_words(calls: Sequence[Call], records: Sequence[Record]) -> dict[int
                 for ground, conclusion in zip(read_grounds(record.grounds), conclusions, strict=True)
             )
     return audited
+
+
+def is_by_words(auditor: Judge) -> bool:
+    """The auditor is the weak one, which is no model and of no family."""
+    return isinstance(auditor.function, Lexical)
+
+
+def plan_audits(auditor: Judge, calls: Sequence[Call], records: Sequence[Record]) -> dict[int, list[Case | None]]:
+    """What to ask the auditor of each record that has grounds, by its place: a case for each group, None where there is nothing
+    to ask. The same statement is the same case, whoever made it in whichever vote.
+    """
+    planned: dict[int, list[Case | None]] = {}
+    for place, (call, record) in enumerate(zip(calls, records, strict=True)):
+        if record.grounds:
+            dimension, suite = call.case.instance.dimension, call.case.suite.name
+            found = conclusions_of(call, record)
+            planned[place] = [
+                None if conclusion is None else _case(auditor, suite, dimension, conclusion) for conclusion in found
+            ]
+    return planned
+
+
+def _case(auditor: Judge, suite: str, dimension: str, conclusion: Conclusion) -> Case:
+    name = digest_of(asked_of(dimension, conclusion), 8)
+    instance = Instance(name, (), dimension=dimension, conclusion=conclusion)
+    whole = Suite(
+        f"{suite}.audit", "1", AUDITED_BY, "none", (instance,), {REFERENCE: AUDIT}, "", Path(f"{suite}.audit")
+    )
+    return Case(auditor, whole, AUDIT, instance)
+
+
+def hear(record: Record, audits: Sequence[Record | None]) -> tuple[Ground, ...]:
+    """A record's grounds with what the auditor said of each; None where it was not asked or did not answer."""
+    return tuple(
+        ground._replace(supported=None if audit is None else _SAID.get(audit.label or ""))
+        for ground, audit in zip(read_grounds(record.grounds), audits, strict=True)
+    )
+
+
+_SAID: Final = {SUPPORTED: True, UNSUPPORTED: False}
 
 
 def cites(protocol: str) -> bool:

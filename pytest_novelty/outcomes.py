@@ -142,6 +142,25 @@ def case_result(
     )
 
 
+def with_audits(result: CaseResult, audits: Sequence[Record]) -> CaseResult:
+    """The result with what auditing it took among its calls, their cost and their tokens. ``audits``: those of this run."""
+    if not audits:
+        return result
+    usage, more = result.usage, _usage(audits, audits)
+    return result._replace(
+        usage=usage._replace(
+            made=usage.made + more.made,
+            retries=usage.retries + more.retries,
+            cost_usd=usage.cost_usd + more.cost_usd,
+            unpriced=usage.unpriced + more.unpriced,
+            tokens_in=sum_told([(usage.made, usage.tokens_in), (more.made, more.tokens_in)]),
+            tokens_out=sum_told([(usage.made, usage.tokens_out), (more.made, more.tokens_out)]),
+            tokens_cached=usage.tokens_cached + more.tokens_cached,
+            tokens_reasoning=usage.tokens_reasoning + more.tokens_reasoning,
+        )
+    )
+
+
 def make_outcome(
     suite: Suite,
     instance: Instance,

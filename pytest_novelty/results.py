@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pytest_novelty.auditing import WEAK, cites
+from pytest_novelty.auditing import cites
 from pytest_novelty.claiming import Claim, find_claims
 from pytest_novelty.comparing import compare_judges
 from pytest_novelty.deciding import GateResult
@@ -264,7 +264,7 @@ def _add_suite(report: Report, planned: SuitePlan, views: Mapping[tuple[str, str
     report.claims += find_claims(planned, views, list(judges))
     if cites(planned.suite.protocol):
         report.grounding += [
-            Grounded(judge, planned.suite.name, variant, WEAK, ground(view))
+            Grounded(judge, planned.suite.name, variant, plan.auditor_of(judge), ground(view))
             for (variant, judge), view in sorted(views.items())
         ]
     report.gates += decide_gates(plan, planned, views, measured.rows, unenforced)

@@ -13,7 +13,9 @@ import pytest
 from pytest_novelty import evaluate
 from pytest_novelty.auditing import conclusions_of
 from pytest_novelty.calls import CallPlanner, Case
+from pytest_novelty.errors import SettingsError
 from pytest_novelty.judges.base import bind_judge
+from pytest_novelty.judges.families import family_of_model
 from pytest_novelty.model import Axes, Idea, Instance, Request, Suite, Variant
 from pytest_novelty.recording import Recorder
 from pytest_novelty.reports.blocks import render_blocks
@@ -184,3 +186,118 @@ def test_the_auditor_sees_the_sources_own_words() -> None:
     assert conclusion is not None
     assert conclusion.evidence[0].rstrip(".") == own_line(call.request.papers[0].text).rstrip(".")
     assert conclusion.reason == REASON
+
+
+# --- an auditor of one's own ------------------------------------------------------------------------------------
+
+
+def auditor(says: Callable[[Request], Any], **traits: Any) -> Any:
+    """An auditor that keeps what it was asked."""
+
+    def ask(request: Request) -> Any:
+        ask.asked.append(request)  # type: ignore[attr-defined]
+        return says(request)
+
+    ask.asked = []  # type: ignore[attr-defined]
+    ask.uses_prompt = False  # type: ignore[attr-defined]
+    for name, value in traits.items():
+        setattr(ask, name, value)
+    return ask
+
+
+def test_an_auditor_decides_what_is_verified() -> None:
+    strict = auditor(lambda request: {"supported": "hull" in request.evidence_a + request.evidence_b})
+    judge = planted("perfect")
+    report = evaluate({"planted": judge}, make_suite("similarity"), auditor={"strict": strict})
+    (item,) = report.grounding
+    assert item.auditor == "strict"
+    said = {result.instance: {vote.grounds[0].supported for vote in result.outcome.votes} for result in report.outcomes}
+    assert all(len(each) == 1 for each in said.values())
+    rates = item.found.rates
+    assert rates["verified_rate"].value == pytest.approx(2 / 3)  # i0 and i4, not i2
+    assert "strict" in render_blocks(grounding_blocks(report))
+    assert report.to_dict()["grounding"][0]["weak_auditor"] is False
+
+
+def test_the_same_statement_is_audited_once() -> None:
+    lenient = auditor(lambda request: {"supported": True})
+    report = evaluate({"planted": planted("perfect")}, make_suite("similarity"), auditor={"lenient": lenient})
+    asked = [(request.evidence_a, request.evidence_b) for request in lenient.asked]
+    assert len(asked) == len(set(asked)) == 6  # three pairs of papers, each in two orders
+    assert {request.protocol for request in lenient.asked} == {"entailment"}
+    assert report.calls.made == 12 + 6
+    assert report.grounding[0].found.rates["verified_f1"].value == report.metric("f1").value
+
+
+@pytest.mark.parametrize("answer", ["no idea", {"supported": "yes"}, None])
+def test_what_an_auditor_does_not_answer_is_unchecked(answer: Any) -> None:
+    def says(request: Request) -> Any:
+        if answer is None:
+            raise RuntimeError("out of order")
+        return answer
+
+    report = evaluate({"planted": planted("perfect")}, make_suite("similarity"), auditor={"mute": auditor(says)})
+    (item,) = report.grounding
+    assert item.found.rates["unchecked_rate"].value == 1
+    assert not item.found.audited
+
+
+def test_only_what_is_grounded_is_audited() -> None:
+    asked = auditor(lambda request: {"supported": True})
+    evaluate({"planted": planted("fabricated")}, make_suite("grouping"), auditor={"asked": asked})
+    assert asked.asked == []
+
+
+def test_audits_are_kept(tmp_path: Path) -> None:
+    path = tmp_path / "verdicts.sqlite"
+    first = auditor(lambda request: {"supported": True}, version="1")
+    judge = planted("perfect")
+    judge.version = "1"  # type: ignore[attr-defined]
+    for asked in (6, 0):
+        first.asked.clear()
+        evaluate({"planted": judge}, make_suite("similarity"), auditor={"first": first}, store=path)
+        assert len(first.asked) == asked
+
+
+def test_a_model_is_not_audited_by_its_own_family() -> None:
+    gpt = auditor(lambda request: {"supported": True}, family="GPT")
+    claude = auditor(lambda request: {"supported": True}, family="claude")
+    judge = planted("perfect")
+    judge.family = "gpt"  # type: ignore[attr-defined]
+    suite = make_suite("similarity")
+    with pytest.raises(SettingsError, match=r"'planted' would be audited by its own family \(gpt\): gpt-5") as caught:
+        evaluate({"planted": judge}, suite, auditor={"gpt-5": gpt})
+    assert "--novelty-own-family" in str(caught.value)
+    report = evaluate({"planted": judge}, suite, auditor={"gpt-5": gpt, "claude-5": claude})
+    assert report.grounding[0].auditor == "claude-5"
+    assert gpt.asked == []
+
+
+def test_an_auditor_has_to_judge_reasons() -> None:
+    with pytest.raises(SettingsError, match="the auditor 'other' does not judge entailment"):
+        evaluate(
+            {"planted": planted("perfect")},
+            make_suite("similarity"),
+            auditor={"other": auditor(lambda request: {}, protocols=("pairwise",))},
+        )
+
+
+@pytest.mark.parametrize(
+    ("name", "family"),
+    [
+        ("gpt-5.2", "gpt"),
+        ("openai/gpt-4o-mini", "gpt"),
+        ("o3", "gpt"),
+        ("anthropic/claude-opus-4-5", "claude"),
+        ("gemini/gemini-3.1-pro", "gemini"),
+        ("google/gemma-3-270m", "gemini"),
+        ("meta-llama/Llama-3.3-70B-Instruct", "llama"),
+        ("mistral/magistral-medium", "mistral"),
+        ("qwen3-235b", "qwen"),
+        ("deepseek/deepseek-r1", "deepseek"),
+        ("olmo-2", "olmo"),
+        ("openrouter/x-ai/grok-4", "grok"),
+    ],
+)
+def test_families_of_models(name: str, family: str) -> None:
+    assert family_of_model(name) == family
