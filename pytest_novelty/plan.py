@@ -332,7 +332,7 @@ def make_plan(
     for text in settings.gates:
         parse_gate(text)
     if with_suites:
-        names = settings.suites or _default_suites(judges, settings, embedded_suites())
+        names = settings.suites or _default_suites(every, settings, embedded_suites())
         for name in names:
             plan.add_suite(name, None)
         plan.check_options()

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from pytest_novelty.auditing import cites
 from pytest_novelty.gates import DEFAULT_STABILITY_GATE
 from pytest_novelty.granularity import CAPS, CHARACTERS_PER_TOKEN
 from pytest_novelty.judges.base import Judge
+from pytest_novelty.judges.families import family_of
 from pytest_novelty.plan import Plan, SuitePlan
 from pytest_novelty.protocols import PROTOCOLS, thing_of
 from pytest_novelty.reports.text import plural, show_usd
@@ -26,6 +28,7 @@ def announce(plan: Plan, stored: Mapping[str, int], older: Mapping[str, int], wo
         lines.append("novelty suites: not run, paths are given (tests may name suites by marks)")
         return lines
     lines += [_suite_line(plan, planned, stored.get(planned.suite.name, 0)) for planned in plan.suites.values()]
+    lines += [f"novelty auditor: {text}" for text in _auditors(plan)]
     settings = plan.settings
     if settings.probe:
         lines.append(
@@ -73,6 +76,19 @@ def _accounts(judges: Sequence[Judge]) -> Iterator[str]:
             without = [judge.name for judge in group if not any(judge.rates)]
             lent = f"; {' and '.join(without)} without rates too" if without else ""
             yield f"{' and '.join(judge.name for judge in group)} ask one address with one key and keep its rates together{lent}"
+
+
+def _auditors(plan: Plan) -> Iterator[str]:
+    """Who audits whom, and where nobody can tell whether the two are of one family."""
+    for judge in plan.judges:
+        if judge.name in plan.auditors and any(
+            cites(planned.suite.protocol) and judge.judges(planned.suite.protocol) for planned in plan.suites.values()
+        ):
+            auditor = plan.auditors[judge.name]
+            family = family_of(judge)
+            told = f"family {family}" if family else "whose family is not known (it may declare family)"
+            price = _price(auditor)
+            yield f"{auditor.name}, {price}, audits {judge.name}, {told}; what audits cost is in no estimate"
 
 
 def calls_in_flight(plan: Plan, workers: int) -> int:

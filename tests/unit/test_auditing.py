@@ -18,6 +18,7 @@ from pytest_novelty.judges.base import bind_judge
 from pytest_novelty.judges.families import family_of_model
 from pytest_novelty.model import Axes, Idea, Instance, Request, Suite, Variant
 from pytest_novelty.recording import Recorder
+from pytest_novelty.reports.announcement import announce
 from pytest_novelty.reports.blocks import render_blocks
 from pytest_novelty.reports.grounding import grounding_blocks
 from pytest_novelty.reports.markdown import report_to_markdown
@@ -301,3 +302,18 @@ def test_an_auditor_has_to_judge_reasons() -> None:
 )
 def test_families_of_models(name: str, family: str) -> None:
     assert family_of_model(name) == family
+
+
+def test_the_header_says_who_audits_whom() -> None:
+    gpt = auditor(lambda request: {"supported": True}, family="gpt", cost_usd_per_call=0.01)
+    report = evaluate({"planted": planted("perfect")}, make_suite("similarity"), auditor={"gpt-5": gpt})
+    lines = [line for line in announce(report.plan, {}, {}) if line.startswith("novelty auditor")]
+    assert lines == [
+        "novelty auditor: gpt-5, $0.01 a call, audits planted, whose family is not known (it may declare family); "
+        "what audits cost is in no estimate"
+    ]
+    assert report.calls.cost_usd is None  # the judge's own calls have no price
+    free = planted("perfect")
+    free.cost_usd_per_call = 0.0  # type: ignore[attr-defined]
+    report = evaluate({"planted": free}, make_suite("similarity"), auditor={"gpt-5": gpt})
+    assert report.calls.cost_usd == pytest.approx(0.06)
