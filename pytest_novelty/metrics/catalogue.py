@@ -123,8 +123,9 @@ _GROUNDED: Final = (
     ("pair_precision", "pairs of papers that are right", UNIT, _GROUPED, "high"),
     ("pair_recall", "pairs of papers found", UNIT, _GROUPED, "high"),
     ("adjusted_rand", "adjusted Rand index", SIGNED, _GROUPED, "high"),
+    ("kappa", "agrees with gold beyond chance", SIGNED, ("entailment",), "high"),
 )
-"""The grounding cascade, and groups as pairs of papers."""
+"""The grounding cascade, groups as pairs of papers, and how good an auditor is."""
 
 CATALOGUE: Final[dict[str, Metric]] = {
     metric.name: metric

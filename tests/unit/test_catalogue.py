@@ -107,6 +107,7 @@ PLANTED: dict[str, dict[str, tuple[float, int]]] = {
         "accuracy": (3 / 4, 4),
         "macro_f1": (1 / 2 * (4 / 5 + 2 / 3), 4),
         "f1": (4 / 5, 4),
+        "kappa": (1 / 2, 4),
         "precision": (2 / 3, 3),
         "recall": (1, 2),
         "tie_rate": (0, 4),
