@@ -27,11 +27,7 @@ from pytest_novelty.sections import find_introduction, split_sections
 
 HERE: Final = Path(__file__).resolve().parent
 SUITES: Final = HERE.parent
-IDEAS: Final = next(
-    folder
-    for folder in (SUITES / "landmarks" / "ideas", SUITES.parent / "suites" / "landmarks" / "ideas")
-    if folder.is_dir()
-)
+IDEAS: Final = SUITES / "landmarks" / "ideas"
 """Where the landmarks' years, areas and published titles stand."""
 
 DIMENSIONS: Final = ("task", "problem", "method")
