@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pytest_novelty.auditing import cites
+from pytest_novelty.auditing import AUDITED_BY, cites
 from pytest_novelty.claiming import Claim, find_claims
 from pytest_novelty.comparing import compare_judges
 from pytest_novelty.deciding import GateResult
@@ -31,6 +31,7 @@ from pytest_novelty.findings import (
 from pytest_novelty.gates import MAX
 from pytest_novelty.headline import make_headline
 from pytest_novelty.measuring import MetricRow, VariantResult, measure
+from pytest_novelty.metrics.auditors import Auditors, compare_auditors
 from pytest_novelty.metrics.catalogue import FamilyMetric, PairMetric, get_metric
 from pytest_novelty.metrics.comparison import Comparison
 from pytest_novelty.metrics.grounded import Grounding, ground
@@ -103,6 +104,8 @@ class Report:
     """Comparisons with recorded verdicts."""
     grounding: list[Grounded] = field(default_factory=list)
     """The cascade of each judge and variant, on suites whose answers cite evidence."""
+    auditors: list[Auditors] = field(default_factory=list)
+    """On suites of reasons: judges against the labels, and among each other."""
 
     def metric(
         self,
@@ -262,6 +265,10 @@ def _add_suite(report: Report, planned: SuitePlan, views: Mapping[tuple[str, str
     report.metrics += measured.rows
     report.variants += measured.variants
     report.claims += find_claims(planned, views, list(judges))
+    if planned.suite.protocol == AUDITED_BY:
+        for variant in sorted({variant for variant, _ in views}):
+            own = {judge: views[variant, judge] for judge in judges if (variant, judge) in views}
+            report.auditors.append(compare_auditors(planned.suite.name, variant, own))
     if cites(planned.suite.protocol):
         report.grounding += [
             Grounded(judge, planned.suite.name, variant, plan.auditor_of(judge), ground(view))

@@ -69,6 +69,8 @@ class Runner:
         self._tickets: dict[Label, Ticket | NoveltyError] = {}
         self._audits: dict[Label, tuple[dict[int, list[Case | None]], dict[str, Ticket]]] = {}
         """Of cases whose calls have ended: what is to be audited by the place of the vote, and the audits by name."""
+        self._counted: set[str] = set()
+        """Audits by key: several cases may wait for one call, which was made once."""
         self._cancelled = False
         self.last_failures: list[Record] = []
         """The records without a valid verdict of the case that was asked for last."""
@@ -142,9 +144,10 @@ class Runner:
             self._engine.wait(ticket, tick=lambda: self._tick(tick))
             if ticket.missing:
                 raise self._missing(ticket.missing)
-            said[name] = ticket.records[0]
-            if said[name] is not None and 0 not in ticket.reused:
-                asked.append(ticket.records[0])  # type: ignore[arg-type]
+            record = said[name] = ticket.records[0]
+            if record is not None and 0 not in ticket.reused and record.key not in self._counted:
+                self._counted.add(record.key)
+                asked.append(record)
         audited = {
             place: hear(records[place], [None if case is None else said[case.instance.id] for case in row])
             for place, row in planned.items()

@@ -15,13 +15,14 @@ import numpy as np
 from pytest_novelty.evidence.checking import HALLUCINATED, MISSING
 from pytest_novelty.metrics import cascade, partitions
 from pytest_novelty.metrics.agreement import validate
+from pytest_novelty.metrics.auditors import opinion_of, opinions_of
 from pytest_novelty.metrics.cascade import Cascade, measure_cascade, measure_macro, measure_strata
 from pytest_novelty.metrics.resampling import FloatArray
 from pytest_novelty.metrics.sampled import Rate
 from pytest_novelty.metrics.view import Estimate, View
 from pytest_novelty.model import Ground, Vote
 from pytest_novelty.protocols.grouping import groups_of
-from pytest_novelty.verdicts import SIMILAR, SUPPORTED, UNSUPPORTED
+from pytest_novelty.verdicts import SIMILAR
 
 NO_EVIDENCE: Final = "no positive verdict cites anything"
 NOT_AUDITED: Final = "nobody was asked whether reasons follow from the evidence (--novelty-auditor)"
@@ -175,12 +176,7 @@ def kappa(view: View) -> Estimate:
     """Cohen's kappa of an auditor's outcomes and the gold labels; those without a label of the two are left out."""
     if view.unlabelled:
         return Estimate.undefined("the suite has no gold labels")
-    said = [_is_supported(label) for label in view.outcome_labels]
-    return validate(view, said, [_is_supported(instance.gold) for instance in view.instances]).kappa
-
-
-def _is_supported(label: str | None) -> bool | None:
-    return {SUPPORTED: True, UNSUPPORTED: False}.get(label or "")
+    return validate(view, opinions_of(view), [opinion_of(instance.gold) for instance in view.instances]).kappa
 
 
 def turned_by_order(view: View) -> FloatArray:

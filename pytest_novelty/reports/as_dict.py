@@ -32,6 +32,7 @@ PROFILE: Final = "default"
 
 def report_to_dict(report: Report) -> dict[str, Any]:
     """Plain data that fits ``schemas/report.json``."""
+    from pytest_novelty.reports.auditors import auditors_to_dict
     from pytest_novelty.reports.between_runs import comparison_to_dict
     from pytest_novelty.reports.grounding import grounding_to_dict
     from pytest_novelty.results import versions
@@ -61,6 +62,8 @@ def report_to_dict(report: Report) -> dict[str, Any]:
                 "concurrency": settings.concurrency,
                 "variants": list(settings.variants),
                 "gates": list(settings.gates),
+                "auditors": list(settings.auditors),
+                "own_family": settings.own_family,
             },
             "seed": settings.seed,
             "profile": PROFILE,
@@ -154,6 +157,7 @@ def report_to_dict(report: Report) -> dict[str, Any]:
             for result in report.outcomes
         ],
         "grounding": [grounding_to_dict(item) for item in report.grounding],
+        "auditors": [auditors_to_dict(item) for item in report.auditors],
         "drift": [drift_to_dict(item) for item in report.drifts],
         "calls": asdict(report.calls),
         "baselines": dict(report.baselines),

@@ -11,6 +11,7 @@ from pytest_novelty.headline import headline_sentences
 from pytest_novelty.metrics.catalogue import CATALOGUE
 from pytest_novelty.metrics.view import Estimate
 from pytest_novelty.model import REFERENCE
+from pytest_novelty.reports.auditors import auditor_blocks
 from pytest_novelty.reports.between_runs import comparison_blocks, cost_block, metrics_block, transitions_block
 from pytest_novelty.reports.blocks import Block
 from pytest_novelty.reports.grounding import grounding_blocks
@@ -45,6 +46,7 @@ def report_to_markdown(report: Report) -> str:
             _folded(f"All that changed since {report.against.old}", list(comparison_blocks(report.against))[1:])
         )
     parts.append(_folded("Grounding", grounding_blocks(report)))
+    parts.append(_folded("Auditors", auditor_blocks(report)))
     parts += [_folded("All metrics", _metric_blocks(report)), _folded("Variants", _variant_blocks(report))]
     parts.append(_folded("Judges compared", _judge_blocks(report)))
     if said := [*(f"Finding: {text}" for text in report.findings), *(f"Note: {text}" for text in report.notes)]:

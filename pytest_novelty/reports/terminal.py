@@ -12,6 +12,7 @@ from pytest_novelty.metrics.catalogue import CATALOGUE
 from pytest_novelty.model import CORRECT, REFERENCE, UNLABELLED, WRONG
 from pytest_novelty.outcomes import CaseResult
 from pytest_novelty.plan import SuitePlan
+from pytest_novelty.reports.auditors import auditor_blocks
 from pytest_novelty.reports.blocks import render_blocks
 from pytest_novelty.reports.comparisons import comparison_lines
 from pytest_novelty.reports.drift import drift_lines
@@ -68,6 +69,9 @@ def render(report: Report, *, width: int = 100, colour: bool = False) -> str:
             for lines in (variant_lines, claim_lines):
                 for printable in lines(report, planned, judge.name, width, colour):
                     console.print(printable)
+        if audits := list(auditor_blocks(report, planned.suite.name)):
+            console.print()
+            console.print(render_blocks(audits, width=width, colour=colour), markup=False, highlight=False)
     drift = drift_lines(report, colour)
     for printable in (
         *comparison_lines(report, colour),

@@ -16,15 +16,16 @@ from pytest_novelty.calls import CallPlanner, Case
 from pytest_novelty.errors import SettingsError
 from pytest_novelty.judges.base import bind_judge
 from pytest_novelty.judges.families import family_of_model
-from pytest_novelty.model import Axes, Idea, Instance, Request, Suite, Variant
+from pytest_novelty.model import Axes, Conclusion, Idea, Instance, Request, Suite, Variant
 from pytest_novelty.recording import Recorder
 from pytest_novelty.reports.announcement import announce
 from pytest_novelty.reports.blocks import render_blocks
 from pytest_novelty.reports.grounding import grounding_blocks
 from pytest_novelty.reports.markdown import report_to_markdown
+from pytest_novelty.reports.terminal import render
 from pytest_novelty.results import Report
 from pytest_novelty.validation import load_schema
-from pytest_novelty.verdicts import NOT_SIMILAR, SIMILAR
+from pytest_novelty.verdicts import NOT_SIMILAR, SIMILAR, SUPPORTED, UNSUPPORTED
 
 LIST = "[1] Folding of maps by machines in the navy, 1931, by an admiral."
 LINES = {
@@ -317,3 +318,59 @@ def test_the_header_says_who_audits_whom() -> None:
     free.cost_usd_per_call = 0.0  # type: ignore[attr-defined]
     report = evaluate({"planted": free}, make_suite("similarity"), auditor={"gpt-5": gpt})
     assert report.calls.cost_usd == pytest.approx(0.06)
+
+
+# --- how good auditors are --------------------------------------------------------------------------------------
+
+
+def reasons() -> Suite:
+    instances = [
+        Instance(
+            f"e{number}", (), SUPPORTED if number < 6 else UNSUPPORTED, dimension="task",
+            conclusion=Conclusion(SIMILAR, (f"Line {number}.", "Line."), f"Reason {number}."),
+        )
+        for number in range(10)
+    ]  # fmt: skip
+    variants = {"reference": Variant("reference", Axes("entailment/reference", votes=1))}
+    return Suite("reasons", "1", "entailment", "experts", tuple(instances), variants, "0" * 32, Path("r/suite.yaml"))
+
+
+def rejects(*numbers: int) -> Any:
+    return auditor(lambda request: {"supported": int(request.reason.split()[1].strip(".")) not in numbers})
+
+
+def test_auditors_are_held_against_labels_and_each_other() -> None:
+    judges = {"right": rejects(6, 7, 8, 9), "lax": rejects(6, 7), "strict": rejects(5, 6, 7, 8, 9)}
+    report = evaluate(judges, reasons())
+    (item,) = report.auditors
+    lax = item.validations["lax"]
+    assert (lax.agreement.value, lax.agreement.method.startswith("Wilson")) == (0.8, True)
+    assert (lax.precision.value, lax.recall.value) == (1.0, 0.5)
+    assert lax.table == {
+        ("supported", "supported"): 6,
+        ("supported", "unsupported"): 2,
+        ("unsupported", "supported"): 0,
+        ("unsupported", "unsupported"): 2,
+    }
+    assert item.validations["right"].kappa.value == 1.0
+    assert item.agreement is not None
+    assert item.agreement.agreement["right", "strict"].value == 0.9
+    assert item.agreement.all_agree.value == 0.7
+    written = json.loads(json.dumps(report.to_dict()))
+    jsonschema.validate(written, load_schema("report"))
+    assert [pair["judges"] for pair in written["auditors"][0]["pairs"]] == [
+        ["right", "lax"],
+        ["right", "strict"],
+        ["lax", "strict"],
+    ]
+    text = render(report, width=120)
+    assert "Auditors on reasons, against its labels" in text
+    assert "right and strict  90 %" in text
+    assert "(Fleiss)" in text
+    assert "<summary>Auditors</summary>" in report_to_markdown(report)
+
+
+def test_one_auditor_agrees_with_nobody() -> None:
+    (item,) = evaluate({"right": rejects(6, 7, 8, 9)}, reasons()).auditors
+    assert item.agreement is None
+    assert list(item.validations) == ["right"]
