@@ -8,11 +8,25 @@ from typing import Any, Final, NamedTuple
 
 from pytest_novelty.digests import canonical_json
 from pytest_novelty.masking import shorten
-from pytest_novelty.model import OK, SCHEMA_VIOLATION, STATUSES, TRUNCATED, UNPARSED, Document, Failure, Json, Verdict
+from pytest_novelty.model import (
+    NOT_NOVEL,
+    NOVEL,
+    OK,
+    SCHEMA_VIOLATION,
+    STATUSES,
+    TRUNCATED,
+    UNPARSED,
+    Document,
+    Failure,
+    Group,
+    Json,
+    Verdict,
+)
 from pytest_novelty.parsing import parse_text
 from pytest_novelty.protocols.base import Powers, Protocol, describe, read_number, violates
 from pytest_novelty.protocols.citing import VIOLATIONS
 from pytest_novelty.validation import violation
+from pytest_novelty.verdicts import NOT_SIMILAR, SIMILAR, SUPPORTED, UNSUPPORTED
 
 _MAX_RAW: Final = 4_000_000
 
@@ -164,17 +178,34 @@ def _read_text(
 
 def _verdict_fields(verdict: Verdict, protocol: Protocol) -> dict[str, Json]:
     """The dict form of a Verdict object."""
-    fields: dict[str, Json] = {"reason": verdict.reason}
+    fields: dict[str, Json] = {"critique" if protocol.key == "supported" else "reason": verdict.reason}
     if verdict.score is not None:
         fields["score"] = verdict.score
     if verdict.confidence is not None:
         fields["confidence"] = verdict.confidence
-    if verdict.label is not None or verdict.abstained:
-        label: Json = verdict.label
-        if protocol.key == "novel" and isinstance(label, str):
-            label = {"novel": True, "not novel": False}.get(label, label)
-        fields[protocol.key] = label
+    if protocol.key == "groups":
+        fields["groups"] = None if verdict.abstained else [_group_fields(group) for group in verdict.groups]
+    elif verdict.label is not None or verdict.abstained:
+        label = verdict.label
+        fields[protocol.key] = _AS_BOOLEAN.get((protocol.key, label), label) if isinstance(label, str) else label
+    if protocol.key == "is_similar" and verdict.groups:
+        fields |= dict(zip(("evidence_a", "evidence_b"), verdict.groups[0].evidence, strict=False))
     return fields
+
+
+_AS_BOOLEAN: Final = {
+    ("novel", NOVEL): True,
+    ("novel", NOT_NOVEL): False,
+    ("is_similar", SIMILAR): True,
+    ("is_similar", NOT_SIMILAR): False,
+    ("supported", SUPPORTED): True,
+    ("supported", UNSUPPORTED): False,
+}
+
+
+def _group_fields(group: Group) -> dict[str, Json]:
+    spans = {str(member + 1): span for member, span in zip(group.members, group.evidence, strict=False)}
+    return {"paper_indices": [member + 1 for member in group.members], "evidence": spans, "reason": group.reason}
 
 
 def _read_failed(value: Any) -> Failure | None:

@@ -49,6 +49,7 @@ def evaluate(
     threshold: float | str | None = None,
     reference: str | None = None,
     auditor: JudgeLike | None = None,
+    own_family: bool = False,
     budget_usd: float | None = None,
     store: str | Path | VerdictStore | None = None,
     offline: bool = False,
@@ -71,6 +72,7 @@ def evaluate(
     reference: the judge that the others are compared with, instead of each with each.
     auditor: who is asked whether reasons follow from the evidence; by default only words are compared. Of several the first
         that is of another family than the judge.
+    own_family: a judge may be audited by its own family.
     budget_usd: stop before the next call would exceed it; the report is then of what was judged.
     store: a path of a store file (verdicts are kept and reused), or None: nothing is kept.
 
@@ -141,6 +143,7 @@ def _make_request(given: Mapping[str, Any]) -> tuple[Plan, VerdictStore, Ledger 
         refresh=bool(given["refresh"]),
         seed=read_count("seed", given["seed"], 0, 2**32 - 1),
         auditors=tuple(auditors),
+        own_family=bool(given["own_family"]),
     )
     if not suites:
         raise SettingsError("no suite is given")

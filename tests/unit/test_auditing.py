@@ -270,6 +270,9 @@ def test_a_model_is_not_audited_by_its_own_family() -> None:
     with pytest.raises(SettingsError, match=r"'planted' would be audited by its own family \(gpt\): gpt-5") as caught:
         evaluate({"planted": judge}, suite, auditor={"gpt-5": gpt})
     assert "--novelty-own-family" in str(caught.value)
+    told = evaluate({"planted": judge}, suite, auditor={"gpt-5": gpt}, own_family=True)
+    assert told.grounding[0].auditor == "gpt-5"
+    gpt.asked.clear()
     report = evaluate({"planted": judge}, suite, auditor={"gpt-5": gpt, "claude-5": claude})
     assert report.grounding[0].auditor == "claude-5"
     assert gpt.asked == []

@@ -258,3 +258,25 @@ def test_the_partition_with_most_votes_is_the_outcome() -> None:
     assert GROUPING.aggregate(votes, ("a", "b", "c"), ("ab", "ba")) == one
     assert GROUPING.aggregate(votes[2:], ("a", "b", "c"), ("ab", "ba")) == other
     assert GROUPING.aggregate([votes[0], votes[3]], ("a", "b", "c"), ("ab", "ba")) == TIE
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("similarity", PROVED),
+        ("similarity", {"is_similar": False, "reason": "No."}),
+        ("grouping", {"groups": [group(1, 2), group(3, 4)]}),
+        ("grouping", {"groups": []}),
+        ("entailment", {"supported": False, "critique": "No."}),
+        ("entailment", {"supported": True, "critique": ""}),
+    ],
+)
+def test_a_verdict_object_says_what_its_dict_says(name: str, value: dict[str, Any]) -> None:
+    verdict = read(name, value)
+    assert isinstance(verdict, Verdict)
+    again = read_answer(verdict, PROTOCOLS[name], Traits(), None, shown=4).verdict
+    assert isinstance(again, Verdict)
+    assert (again.label, again.groups, again.violations) == (verdict.label, verdict.groups, verdict.violations)
+    abstained = read_answer(Verdict(abstained=True), PROTOCOLS[name], MAY_ABSTAIN, None, shown=4).verdict
+    assert isinstance(abstained, Verdict)
+    assert abstained.abstained
