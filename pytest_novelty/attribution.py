@@ -8,10 +8,11 @@ not exchangeable, under either wording. It is a coin if asked again it changes a
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
 from pytest_novelty.headline import percent
+from pytest_novelty.metrics.power import Seen
 from pytest_novelty.metrics.view import Estimate
 
 LEVEL: Final = 0.05
@@ -47,7 +48,7 @@ class Facts:
     """What the words follow from. Estimates are of one judge, variant and suite; p values are Holm-adjusted.
 
     reference, variant: single-view estimates of both sides by metric; compared: those of the pair.
-    seen: the vote shift that would have been seen; None if none would. noise: the share of verdicts that the judge's own
+    seen: what would have been seen. noise: the share of verdicts that the judge's own
         noise would change. lost: the share of votes that the variant takes away (less than 0: brings), with its p.
     decided: of both sides, how often two votes for a label differ.
     """
@@ -61,7 +62,7 @@ class Facts:
     moved_p: float | None = None
     together_p: float | None = None
     order_p: tuple[float | None, float | None] = (None, None)
-    seen: float | None = None
+    seen: Seen = field(default_factory=Seen)
     noise: float | None = None
     by_scores: bool = False
     lost: tuple[float, float | None] = (0.0, None)
@@ -152,11 +153,17 @@ def _nothing(facts: Facts) -> str:
     rests_on = facts.compared.get("score_shift" if facts.by_scores else "excess_flip")
     n = facts.n if rests_on is None or rests_on.value is None else rests_on.n
     text = f"no effect found in n = {n}"
-    if facts.seen is not None:
-        text += f"; an effect above {_points(facts.seen)} would have been seen 4 times in 5"
-    elif not facts.by_scores:
-        text += "; so few would not have shown any"
-    return text
+    return f"{text}; {would_be_seen(facts.seen)}"
+
+
+def would_be_seen(seen: Seen, effect: str = "an effect") -> str:
+    """What a test that found nothing would have found."""
+    parts = []
+    if seen.shift is not None:
+        parts.append(f"{effect} above {_points(seen.shift)}")
+    if seen.drift is not None:
+        parts.append(f"a drift of the mean score above {seen.drift:.2g}")
+    return f"{' or '.join(parts)} would have been seen 4 times in 5" if parts else "so few would not have shown any"
 
 
 def _flips(facts: Facts) -> str:

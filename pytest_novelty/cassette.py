@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import datetime as dt
-import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
 
 from pytest_novelty.errors import SettingsError, StoreError
-from pytest_novelty.jsonl import read_jsonl
+from pytest_novelty.exports import read_rows
+from pytest_novelty.jsonl import parse_json
 from pytest_novelty.model import OK, Document, Record
 from pytest_novelty.protocols.base import LARGEST
 from pytest_novelty.store import MemoryStore, SqliteStore, VerdictStore, record_to_dict
@@ -48,7 +48,7 @@ def read_cassette(path: Path) -> Iterator[tuple[int, Record]]:
     if not path.is_file():
         raise StoreError("there is no such cassette", path=path, hint="pytest-novelty export --out writes one")
     fits = shipped_check("record")
-    for line, row in read_jsonl(path, StoreError):
+    for line, row in read_rows(path, StoreError):
         if not fits(row):
             sentence, _ = explain(row, load_schema("record")) or ("is not a record", ())
             raise StoreError(sentence, path=path, line=line)
@@ -89,7 +89,7 @@ def _no_verdict(row: dict[str, Any]) -> str | None:
 
 def _check_raw(raw: str, path: Path, line: int) -> None:
     try:
-        json.loads(raw)
+        parse_json(raw)
     except (ValueError, RecursionError):
         raise StoreError("raw is not the JSON text of an answer", path=path, line=line, hint=_EXPORT) from None
 

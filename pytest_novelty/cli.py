@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from pytest_novelty.cli_compare import add_compare
 from pytest_novelty.cli_store import add_export, add_store
 from pytest_novelty.designs import DESIGNS
-from pytest_novelty.errors import NoveltyError, Problems, SettingsError
+from pytest_novelty.errors import NoveltyError, Problems, SettingsError, told_by_system
 
 if TYPE_CHECKING:
     from pytest_novelty.prompt_views import Line
@@ -29,6 +29,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     except BrokenPipeError:  # the reader of our output has seen enough
         sys.stderr.close()
         return 0
+    except OSError as error:
+        if error.filename is None:  # not about a path that somebody named
+            raise
+        print(f"pytest-novelty: {told_by_system(error)}", file=sys.stderr)
+        return 4
     return status
 
 

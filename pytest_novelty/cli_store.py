@@ -55,7 +55,7 @@ def add_store(commands: Any) -> None:
     merge = store.add_parser("merge", help="put stores together", description=merge_into_one.__doc__)
     merge.add_argument("first", type=Path, metavar="A", help="the store that grows, unless --out names another")
     merge.add_argument("others", type=Path, nargs="*", metavar="B", help="stores, or exports in .jsonl")
-    merge.add_argument("--out", type=Path, default=None, metavar="STORE", help="the store to add all of them to")
+    merge.add_argument("--out", type=Path, default=None, metavar="STORE", help="a new store to add all of them to")
     merge.set_defaults(run=merge_into_one)
     add_export(store)
 
@@ -77,10 +77,13 @@ def _whole(text: str) -> int:
 
 def export_records(store: Path | None, out: Path | None, judge: str | None, no_text: bool = False) -> int:
     """Write every record of a store, one JSON object a line, sorted, ASCII: a cassette for --novelty-offline
-    --novelty-store FILE, and for --novelty-judge replay:FILE. Two exports of equal records are equal files.
+    --novelty-store FILE, and for --novelty-judge replay:FILE. Two exports of equal records are equal files. The first line says
+    what the file is, the last one counts its records: a file that was cut is refused.
     """
     from pytest_novelty.cassette import without_texts
     from pytest_novelty.digests import canonical_json
+    from pytest_novelty.exports import FRAME, framed
+    from pytest_novelty.keeping.inventory import BY_OPTION
     from pytest_novelty.reports.as_dict import write_atomically
     from pytest_novelty.store import SqliteStore, record_to_dict
 
@@ -91,7 +94,7 @@ def export_records(store: Path | None, out: Path | None, judge: str | None, no_t
         raise SettingsError(
             "is a database, a store perhaps: an export would take its place", path=out, hint="Give --out another name"
         )
-    opened = SqliteStore(path)
+    opened = SqliteStore(path, elsewhere=BY_OPTION)
     try:
         written = without_texts if no_text else record_to_dict
 
@@ -102,11 +105,11 @@ def export_records(store: Path | None, out: Path | None, judge: str | None, no_t
                 _refuse_number(record, path)
                 raise
 
-        lines = (line_of(record) for record in opened.records() if judge in (None, record.judge))
+        lines = framed(line_of(record) for record in opened.records() if judge in (None, record.judge))
         if out is None:
             sys.stdout.writelines(lines)
             return 0
-        count = write_atomically(out, lines)
+        count = write_atomically(out, lines) - FRAME
         print(f"{count} records written to {out}")
         return 0
     finally:
@@ -159,9 +162,15 @@ def collect_garbage(arguments: argparse.Namespace) -> int:
 
 def merge_into_one(arguments: argparse.Namespace) -> int:
     """Add to A what it lacks of the others: stores of several machines or CI shards. No answer is ever overwritten. Where two
-    differ, that of A stays, the difference is shown, and the status is 1.
+    differ, that of A stays, the difference is shown, and the status is 1. A file that exists is no --out: its answers would stay.
     """
     if arguments.out is not None:
+        if arguments.out.exists():
+            raise SettingsError(
+                "--out names a file that exists",
+                path=arguments.out,
+                hint="To add to it, name it as A and leave --out out",
+            )
         return _merge(arguments.out, [arguments.first, *arguments.others])
     if not arguments.others:
         raise SettingsError("there is nothing to add", path=arguments.first, hint="Name another store, or --out")

@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from pytest_novelty.attribution import would_be_seen
 from pytest_novelty.deciding import Price, show_cost
 from pytest_novelty.headline import percent
 from pytest_novelty.measuring import Key, MetricRow, Side
@@ -63,10 +64,8 @@ def _votes(item: Comparison) -> str:
         if item.by_scores:
             return f"its scores differ from {item.second}'s beyond noise{own}"
         return f"its votes differ from {item.second}'s beyond noise (vote shift {_points(item.vote_shift)}{own})"
-    text = f"no difference between their votes found in n = {item.n}"
-    if item.seen is None:
-        return text if item.by_scores else f"{text}, and so few would not have shown any"
-    return f"{text}; a shift above {100 * item.seen:.0f} points would have been seen 4 times in 5"
+    told = "scores" if item.by_scores else "votes"
+    return f"no difference between their {told} found in n = {item.n}; {would_be_seen(item.seen, 'a shift')}"
 
 
 def _accuracy(item: Comparison) -> str:

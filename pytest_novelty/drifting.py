@@ -21,6 +21,7 @@ from pytest_novelty.metrics.permutation import holm
 from pytest_novelty.metrics.view import Estimate, View
 from pytest_novelty.model import Json
 from pytest_novelty.plan import Plan, SuitePlan
+from pytest_novelty.relabelling import relabel, same_scores
 
 ALPHA: Final = 0.02
 """Of the alarm, over all comparisons of a run. A nightly test at .05 might cry wolf every third week."""
@@ -40,8 +41,6 @@ INDEX: Final = "index changed"
 PARAMETERS: Final = "parameters changed"
 SUITE: Final = "suite changed"
 
-_SAME_SCORE: Final = 2e-5
-"""Relative; recorded scores have six digits."""
 _NAMED: Final = 5
 
 
@@ -62,7 +61,9 @@ class Drift:
     ``against``: what they were recorded in. ``changes``: (kind, sentence) of what changed besides the verdicts. ``n``: instances
     that were compared. ``p``: of the exchange tests; ``p_holm`` over the comparisons of a run. ``reused``: of ``votes`` those
     that the store had. ``added``, ``reworded``, ``removed``: instances that the suite gained, changed and lost; ``unrecorded``:
-    those that a partial recording left out.
+    those that a partial recording left out. ``relabelled``: instances whose recorded scores are under another label today, by the
+    threshold alone; all else is of the labels that they have today. ``by_setting``: the run was given that threshold; else the
+    judge has another of its own.
     """
 
     judge: str
@@ -86,6 +87,13 @@ class Drift:
     reused: int = 0
     votes: int = 0
     size: str = ""
+    relabelled: tuple[str, ...] = ()
+    by_setting: bool = False
+
+    @property
+    def all_stored(self) -> bool:
+        """The judge was asked nothing."""
+        return bool(self.votes) and self.reused == self.votes
 
     @property
     def is_golden(self) -> bool:
@@ -113,6 +121,8 @@ def compare(
 ) -> Drift:
     """Set what a run found against what was recorded; not decided yet. ``reuse``: (verdicts from the store, all verdicts)."""
     common, reworded = _comparable(planned, old, new)
+    again = {name: relabel(old.entries[name], new.entries[name], judge, plan.settings) for name in common}
+    relabelled = tuple(name for name in common if again[name].label != old.entries[name].label)
     present = {instance.id for instance in planned.suite.instances}
     missing = tuple(sorted(set(new.entries) - set(old.entries)))
     added = tuple(name for name in missing if name not in old.left_out)
@@ -120,19 +130,22 @@ def compare(
     drift = Drift(
         judge.name, planned.suite.name, against, NOTHING, NOT_ENFORCED, "", n=len(common), exact=judge.traits.deterministic,
         added=added, reworded=reworded, removed=tuple(sorted(set(old.entries) - present)), unrecorded=unrecorded,
-        reused=reuse[0], votes=reuse[1],
+        reused=reuse[0], votes=reuse[1], relabelled=relabelled,
     )  # fmt: skip
     heads: list[Head] = []
     for name in common:
         if old.entries[name].head not in heads:
             heads.append(old.entries[name].head)
     present_head = next((entry.head for entry in new.entries.values()), {})
+    given = present_head.get("threshold")
+    by_setting = all(old.entries[name].head.get("threshold") != given for name in relabelled)
     changes = [change for head in heads for change in _changes_of(head, present_head, judge)]
     if added or reworded or drift.removed:
         changes.append((SUITE, _suite_sentence(drift)))
-    drift = replace(drift, changes=tuple(dict.fromkeys(changes)))
+    drift = replace(drift, changes=tuple(dict.fromkeys(changes)), by_setting=by_setting)
     if not common:
         return drift
+    old = replace(old, entries={**old.entries, **again})
     differing = tuple(
         Differing(name, _told(before), _told(after), _alike_orders(before, after) and before.label != after.label)
         for name in common
@@ -180,10 +193,7 @@ def _differ(before: Entry, after: Entry) -> bool:
         return not set(first) & set(second)
     if before.label != after.label or (not before.scores) != (not after.scores):
         return True
-    pairs = list(zip(sorted(before.scores), sorted(after.scores), strict=False))
-    if len(before.scores) != len(after.scores):
-        pairs = [(sum(before.scores) / len(before.scores), sum(after.scores) / len(after.scores))]
-    return any(abs(one - other) > _SAME_SCORE * max(abs(one), abs(other)) for one, other in pairs)
+    return not same_scores(before.scores, after.scores)
 
 
 def _alike_orders(before: Entry, after: Entry) -> bool:
@@ -291,6 +301,8 @@ def _decide(drift: Drift) -> Drift:
     verdict = drift.verdict
     if verdict == WITHIN and (drift.exact or (drift.p_holm is not None and drift.p_holm <= ALPHA)):
         verdict = DRIFTED
+    if drift.relabelled and not drift.by_setting:  # the judge says something else, for certain
+        verdict = DRIFTED
     if verdict == DRIFTED or any(kind == SUITE for kind, _ in drift.changes):
         decision = FAIL
     else:
@@ -301,32 +313,47 @@ def _decide(drift: Drift) -> Drift:
 
 def _sentence(drift: Drift) -> str:
     changed = [sentence for _, sentence in drift.changes]
+    noise_explains = drift.p_holm is None or drift.p_holm > ALPHA
     differ = f"{len(drift.differing)} of {drift.n} verdicts differ"
     labels = sum(item.label_differs for item in drift.differing)
     differ += f", {labels} in their label" if labels else ", none in its label"
+    if drift.relabelled and drift.differing:
+        differ += " under one threshold"
     if drift.verdict == NOTHING:
         found = "no instance is comparable with what was recorded"
+    elif drift.relabelled and not drift.differing:
+        found = f"the scores of all {drift.n} instances are the same" if drift.n > 1 else "the score is the same"
     elif drift.verdict == SAME:
         found = f"all {drift.n} verdicts are the same" if drift.n > 1 else "the verdict is the same"
     elif drift.verdict == DRIFTED and drift.exact:
         found = f"a deterministic judge says something else: {differ}"
-    elif drift.verdict == DRIFTED:
+    elif drift.verdict == DRIFTED and not noise_explains:
         found = f"drifted beyond its noise: {drift.size} (p {_p(drift.p_holm)}); {differ}"
-    elif drift.verdict == WITHIN:
-        found = f"different, within its noise: {differ} (p {_p(drift.p_holm)})"
-    else:
+    elif drift.verdict == UNTOLD or drift.p_holm is None:
         found = f"{UNTOLD}: {differ}, and {drift.size}"
-    if drift.verdict == DRIFTED and not changed:
+    else:
+        found = f"{WITHIN}: {differ} (p {_p(drift.p_holm)})"
+    unexplained = drift.verdict == DRIFTED and not changed and not drift.relabelled
+    if unexplained and not drift.all_stored:
         changed = ["nothing changed that shows here, so the judge itself did"]
-    return "; ".join([found, *changed, *_asides(drift)])
+    return "; ".join([found, *_by_threshold(drift), *changed, *_asides(drift, unexplained=unexplained)])
 
 
-def _asides(drift: Drift) -> list[str]:
+def _by_threshold(drift: Drift) -> list[str]:
+    if not drift.relabelled:
+        return []
+    whose = "the threshold" if drift.by_setting else "the judge's own threshold, or what it calls novel,"
+    labels = f"{len(drift.relabelled)} of {drift.n} labels" if drift.n > 1 else "its label"
+    return [f"{labels} changed by {whose} alone"]
+
+
+def _asides(drift: Drift, *, unexplained: bool) -> list[str]:
     found = []
     if drift.unrecorded and drift.is_golden:
         found.append(f"{len(drift.unrecorded)} more have no recorded verdict yet")
-    if drift.votes and drift.reused == drift.votes:
-        found.append("nothing was asked: all verdicts come from the store")
+    if drift.all_stored:
+        recording = ", which is another recording than the file's" if unexplained else ""
+        found.append(f"nothing was asked: all verdicts come from the store{recording}")
     return found
 
 
@@ -358,6 +385,7 @@ def drift_to_dict(drift: Drift) -> Mapping[str, Json]:
         "reworded": list(drift.reworded),
         "removed": list(drift.removed),
         "unrecorded": list(drift.unrecorded),
+        "relabelled": list(drift.relabelled),
         "reused": drift.reused,
         "votes": drift.votes,
     }

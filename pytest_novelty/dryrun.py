@@ -69,6 +69,8 @@ class DryRun:
     announcements: list[str] = field(default_factory=list)
     may_stop: bool = False
     """The sample grows in looks: fewer calls may do."""
+    anew: str = ""
+    """Why what is stored is not counted; empty where it is read."""
 
     def lines(self) -> list[str]:
         """For a terminal: one line a part, then the sum, then what cannot be decided."""
@@ -99,7 +101,8 @@ class DryRun:
             tokens = f", about {count:,} input tokens ({_CHARACTERS_A_TOKEN} characters a token)"
             if part.tokens_out_a_call is not None:
                 tokens += f" and {round(part.missing * part.tokens_out_a_call):,} output tokens"
-        calls = f"{plural(part.calls, 'call')}, {part.stored:,} stored, {part.missing:,} to make"
+        to_make = self.anew or f"{part.stored:,} stored, {part.missing:,} to make"
+        calls = f"{plural(part.calls, 'call')}, {to_make}"
         return f"{part.judge} on {part.suite}{variant}: {calls}{tokens}, {show_usd(part.cost_usd)} ({part.basis}){_time_of(part)}"
 
     def _time(self) -> str:
@@ -130,7 +133,7 @@ def _time_of(part: Estimated) -> str:
 def estimate_run(plan: Plan, cases: Iterable[Case]) -> DryRun:
     """Plan every call, look which are stored, price the rest. Asks no judge and writes nothing."""
     settings = plan.settings
-    asks_anew = settings.refresh or bool(settings.probe)
+    anew = "all asked past the store" if settings.probe else "all asked anew" if settings.refresh else ""
     store: VerdictStore = MemoryStore()
     if settings.store.exists():
         store = open_store(settings.store, offline=True)
@@ -141,15 +144,15 @@ def estimate_run(plan: Plan, cases: Iterable[Case]) -> DryRun:
         for case in cases:
             batch.append(case)
             if len(batch) == _BATCH:
-                _add(parts, batch, planner, store, asks_anew)
+                _add(parts, batch, planner, store, bool(anew))
                 batch = []
-        _add(parts, batch, planner, store, asks_anew)
+        _add(parts, batch, planner, store, bool(anew))
         for part in parts.values():
             _price(part, plan, store)
     finally:
         store.close()
     may_stop = isinstance(settings.sample, SampleRange)
-    return DryRun(list(parts.values()), settings.budget_usd, plan.announcements(), may_stop)
+    return DryRun(list(parts.values()), settings.budget_usd, plan.announcements(), may_stop, anew)
 
 
 def _add(

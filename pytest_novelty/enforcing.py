@@ -13,7 +13,6 @@ from pytest_novelty.metrics.catalogue import PairMetric
 from pytest_novelty.metrics.variants import SCORES_NOTE, TOO_FEW_VOTES_NOTE
 from pytest_novelty.metrics.view import View
 from pytest_novelty.model import REFERENCE, Instance
-from pytest_novelty.outcomes import CaseResult
 from pytest_novelty.plan import Plan, SuitePlan
 
 
@@ -119,20 +118,18 @@ def _skipped(plan: Plan, planned: SuitePlan, judge: str) -> str:
 
 
 def price_of(plan: Plan, planned: SuitePlan, judge: str, views: Mapping[Key, View]) -> Price:
-    """What one more instance costs the judge, over the variants that it is run with: declared, else measured in this run."""
+    """What one more instance costs the judge, over the variants that it is run with: declared, else measured in this run, or
+    in those that the store has the calls of.
+    """
     bound = next(item for item in plan.judges if item.name == judge)
     results = [result for (_, name), view in views.items() if name == judge for result in view.results]
     instances = max(len(view) for (_, name), view in views.items() if name == judge)
     calls = sum(result.usage.made + result.usage.reused for result in results) / instances
     if bound.traits.cost_usd_per_call is not None:
         return Price(bound.traits.cost_usd_per_call * calls, "as declared")
-    made, unpriced, cost = _measured(results)
-    if not made or unpriced:
-        return Price(None)
-    return Price(cost / made * calls, "as measured")
-
-
-def _measured(results: Iterable[CaseResult]) -> tuple[int, int, float]:
-    """(calls made, those without a price, what the others cost)."""
     uses = [result.usage for result in results]
-    return sum(u.made for u in uses), sum(u.unpriced for u in uses), sum(u.cost_usd for u in uses)
+    made, reused = sum(use.made for use in uses), sum(use.reused for use in uses)
+    if not made + reused or any(use.unpriced or use.reused_unpriced for use in uses):
+        return Price(None)
+    cost = sum(use.cost_usd + use.reused_usd for use in uses)
+    return Price(cost / (made + reused) * calls, "as measured" if made else "as recorded")

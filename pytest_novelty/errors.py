@@ -26,6 +26,8 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+_LONGEST_NAME = 100
+
 
 class NoveltyError(Exception):
     """What was wrong, where, and what to do about it.
@@ -81,6 +83,13 @@ class NoveltyError(Exception):
 
     def __reduce__(self) -> tuple[object, ...]:  # keyword-only arguments do not survive the default pickling
         return (_rebuild, (type(self), self.__dict__.copy()))
+
+
+def told_by_system(error: OSError) -> str:
+    """What the system says of a file or folder that somebody named: too long a name, no permission, a full disk."""
+    name = str(error.filename or "")
+    short = name if len(name) <= _LONGEST_NAME else f"{name[:_LONGEST_NAME]}..."
+    return f"{short}: {error.strerror or error}" if short else str(error)
 
 
 class Problems:

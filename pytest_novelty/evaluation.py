@@ -164,7 +164,7 @@ def _open_store(store: str | Path | VerdictStore | None) -> tuple[VerdictStore, 
     if store is None:
         return MemoryStore(), True
     if isinstance(store, (str, Path)):
-        return SqliteStore(Path(store), check=True), True
+        return SqliteStore(Path(store), check=True, elsewhere="Name another file in store="), True
     return store, False
 
 

@@ -11,7 +11,7 @@ from pytest_novelty.answers import ODDITIES
 from pytest_novelty.headline import percent
 from pytest_novelty.metrics.intervals import clopper_pearson
 from pytest_novelty.metrics.view import View
-from pytest_novelty.model import EXCEEDED
+from pytest_novelty.model import EXCEEDED, REFERENCE
 from pytest_novelty.outcomes import CaseResult
 from pytest_novelty.plan import Plan
 from pytest_novelty.protocols import PROTOCOLS
@@ -30,40 +30,53 @@ Views = Mapping[tuple[str, str, str], View]
 
 
 def find_degenerate(views: Views) -> list[str]:
-    """Judges with one label, one position or one score for nearly everything."""
-    found = []
+    """Judges with one label, one position or one score for nearly everything. What holds of several variants is said once."""
+    found: dict[
+        tuple[str, str, str], list[tuple[str, str]]
+    ] = {}  # judge, suite, what it does -> variants, and how often
     for (suite, variant, judge), view in sorted(views.items()):
-        place = f"{judge} on {suite}" + ("" if variant == "reference" else f", variant {variant}")
         if len(view) < (_ENOUGH_PAIRS if view.suite.protocol == "pairwise" else _ENOUGH):
             continue
-        if sentence := _one_answer(view):
-            found.append(f"degenerate: {place} {sentence}")
+        if answer := _one_answer(view):
+            found.setdefault((judge, suite, answer[0]), []).append((variant, answer[1]))
         scores = Counter(score for row in view.vote_scores for score in row)
         if scores:
             score, count = scores.most_common(1)[0]
             if count >= _NEARLY_ALL * scores.total():
-                found.append(f"degenerate: {place} gives the score {score:g} to {count} of {scores.total()} votes")
-    return found
+                what = f"gives the score {score:g} to {{}}"
+                found.setdefault((judge, suite, what), []).append((variant, f"{count} of {scores.total()} votes"))
+    return [_degenerate(*key, shown) for key, shown in found.items()]
 
 
-def _one_answer(view: View) -> str:
+def _degenerate(judge: str, suite: str, what: str, shown: Sequence[tuple[str, str]]) -> str:
+    """The reference first, or else the first of the variants; the names of the others."""
+    ordered = sorted(shown, key=lambda item: item[0] != REFERENCE)
+    variant, count = ordered[0]
+    place = f"{judge} on {suite}" + ("" if variant == REFERENCE else f", variant {variant}")
+    others = [name for name, _ in ordered[1:]]
+    also = f"; likewise under {_listed(others)}" if others else ""
+    return f"degenerate: {place} {what.format(count)}{also}"
+
+
+def _one_answer(view: View) -> tuple[str, str] | None:
+    """What the judge answers to nearly everything, with a place for how much that is, and how much; None if it does not."""
     if view.suite.protocol == "pairwise":
         first = sum(int(view.counts[:, k, 0 if order == "ab" else 1].sum()) for k, order in enumerate(view.orders))
         total = int(view.counts[:, :, :2].sum())
         for name, count in (("first", first), ("second", total - first)):
             if total >= _ENOUGH and len(view.orders) == 2 and count >= _NEARLY_ALL * total:
-                return f"answers by position: {count} of {total} votes name the idea shown {name}"
-        return ""
+                return f"answers by position: {{}} name the idea shown {name}", f"{count} of {total} votes"
+        return None
     labels = PROTOCOLS[view.suite.protocol].labels
     if labels is None:
-        return ""
+        return None
     first, total = int(view.counts[:, :, 0].sum()), int(view.counts[:, :, :2].sum())
     gold = [instance.gold == labels[0] for instance in view.instances if instance.gold is not None]
     for name, count, wanted in ((labels[0], first, True), (labels[1], total - first, False)):
         one_sided_gold = bool(gold) and gold.count(wanted) >= _NEARLY_ALL * len(gold)
         if total >= _ENOUGH and count >= _NEARLY_ALL * total and not one_sided_gold:
-            return f"says {name} to nearly everything: {count} of {total} votes"
-    return ""
+            return f"says {name} to nearly everything: {{}}", f"{count} of {total} votes"
+    return None
 
 
 def find_unanswered(views: Views) -> list[str]:

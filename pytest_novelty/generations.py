@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from pytest_novelty.calls import Call
-from pytest_novelty.model import LATER
+from pytest_novelty.model import LATER, Record
 from pytest_novelty.store import NOT_REUSED, VerdictStore
 
 _NAME_LENGTH: Final = 12
@@ -25,15 +25,27 @@ def later_key(key: str, generation: str) -> str:
     return f"{key}{LATER}{generation}"
 
 
-def past_store(batches: Sequence[Sequence[Call]], store: VerdictStore, generation: str) -> list[list[Call]]:
-    """The calls of several cases under keys of a later generation, which the store lacks. A case of which the store lacks a
-    verdict of the first generation is asked as in any run: there is nothing to compare it with yet.
+def is_answered(record: Record | None) -> bool:
+    """The call was answered, if only with what cannot be read; one that failed in transport has no answer to compare."""
+    return record is not None and record.status not in NOT_REUSED
+
+
+def past_store(
+    batches: Sequence[Sequence[Call]], store: VerdictStore, generation: str, begun: set[str]
+) -> list[list[Call]]:
+    """The calls of several cases under keys of a later generation, which the store lacks. A case of which the store has no answer
+    is asked as in any run: there is nothing to compare it with yet. One of which it has some is asked whole: what is missing
+    would be today's, among answers of the first generation.
+
+    ``begun``: keys that this run has asked as the first generation, which its own answers do not make a later one; extended.
     """
     held = store.get([call.key for calls in batches for call in calls])
-    known = {key for key, record in held.items() if record.status not in NOT_REUSED}
-    return [
-        [call._replace(key=later_key(call.key, generation)) for call in calls]
-        if all(call.key in known for call in calls)
-        else list(calls)
-        for calls in batches
-    ]
+    known = {key for key, record in held.items() if is_answered(record)} - begun
+    found: list[list[Call]] = []
+    for calls in batches:
+        if any(call.key in known for call in calls):
+            found.append([call._replace(key=later_key(call.key, generation)) for call in calls])
+        else:
+            found.append(list(calls))
+            begun.update(call.key for call in calls)
+    return found

@@ -8,10 +8,9 @@ later comparison does not take the one for the other.
 from __future__ import annotations
 
 import json
-import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -20,11 +19,12 @@ from pytest_novelty.digests import canonical_json
 from pytest_novelty.errors import GoldenError
 from pytest_novelty.judges.base import Judge
 from pytest_novelty.masking import make_mask, mask_all
-from pytest_novelty.model import ERROR, OK, REFERENCE, TIE, TIMEOUT, Instance, Json, Outcome, Suite, Vote
+from pytest_novelty.model import ERROR, OK, REFERENCE, TIE, TIMEOUT, Instance, Json, Outcome, Suite
 from pytest_novelty.outcomes import CaseResult
 from pytest_novelty.plan import Plan, SuitePlan
 from pytest_novelty.protocols import PROTOCOLS
 from pytest_novelty.protocols.base import result_of
+from pytest_novelty.tallies import WITHOUT_NAME, Contradiction, check_label, check_votes, votes_of
 
 FORMAT: Final = "novelty-golden/1"
 
@@ -62,7 +62,8 @@ class Entry(NamedTuple):
 @dataclass(frozen=True)
 class Golden:
     """The verdicts of one judge on one suite, by instance. ``digest``: of the suite's files; ``size``: the instances it had;
-    ``left_out``: those of them that no run has recorded. What is in neither was not in the suite.
+    ``left_out``: those of them that no run has recorded. What is in neither was not in the suite. ``lines``: where each entry
+    stands in the file that was read.
     """
 
     suite: str
@@ -71,6 +72,7 @@ class Golden:
     size: int
     entries: Mapping[str, Entry]
     left_out: frozenset[str] = frozenset()
+    lines: Mapping[str, int] = field(default_factory=dict, compare=False)
 
     @property
     def judge(self) -> str:
@@ -153,17 +155,7 @@ def entry_of(outcome: Outcome, planned: SuitePlan, instance: Instance, head: Hea
 
 def result_from(entry: Entry, judge: str, suite: Suite, instance: Instance) -> CaseResult:
     """An entry as the result that it was made from, as far as it is kept: which vote was which is not."""
-    names = (*_labels(suite, instance), TIE)
-    votes: list[Vote] = []
-    left = list(entry.scores)
-    for order, counts in entry.tallies:
-        kinds = [place for place, count in enumerate(counts) for _ in range(count)]
-        scores_alone = len(left) if not any(counts[:4]) and order is None else 0
-        for sample, place in enumerate(kinds):
-            label = names[place] if place < 3 else None
-            score = left.pop(0) if left and place < 3 else None
-            votes.append(Vote(order, sample, ERROR if place == 4 else OK, "", label, score, place == 3))
-        votes += [Vote(order, len(kinds) + k, OK, "", None, left.pop(0)) for k in range(scores_alone)]
+    votes = votes_of(entry.tallies, entry.scores, _labels(suite, instance))
     scores = [vote.score for vote in votes if vote.score is not None]
     mean = sum(scores) / len(scores) if scores else None
     outcome = Outcome(entry.label, result_of(entry.label, instance.gold), tuple(votes), instance.gold, mean)
@@ -172,8 +164,33 @@ def result_from(entry: Entry, judge: str, suite: Suite, instance: Instance) -> C
 
 def fits(entry: Entry, suite: Suite, instance: Instance) -> bool:
     """The entry's label is one that the instance can have."""
-    known = {*_labels(suite, instance), None, TIE, "abstained", "incomplete", "invalid"}
+    known = {*_labels(suite, instance), None, *WITHOUT_NAME}
     return entry.label in known
+
+
+def check_against(golden: Golden, planned: SuitePlan, path: Path) -> None:
+    """Raise GoldenError for a line that no run on the suite writes. Of a suite that was edited since, ideas may have had other
+    names: there only labels that all instances share are checked.
+    """
+    suite = planned.suite
+    orders = PROTOCOLS[suite.protocol].orders("both")
+    shared = PROTOCOLS[suite.protocol].ideas_per_instance == 1
+    for name, entry in golden.entries.items():
+        instance = planned.by_id.get(name)
+        if instance is None:
+            continue
+        try:
+            if not {order for order, _ in entry.tallies} <= set(orders):
+                raise Contradiction(f"these are no votes on a {suite.protocol} suite")
+            if shared or (golden.digest == suite.digest and _is_shown(entry, planned, instance)):
+                check_label(entry.label, entry.tallies, entry.scores, _labels(suite, instance))
+        except Contradiction as error:
+            sentence = f"cannot be: {error} (instance {name})"
+            raise GoldenError(sentence, path=path, line=golden.lines.get(name), hint=_AGAIN) from None
+
+
+def _is_shown(entry: Entry, planned: SuitePlan, instance: Instance) -> bool:
+    return entry.shown == shown_digest(planned.suite.protocol, instance, planned.reference.axes)
 
 
 def merge(old: Golden | None, new: Golden, suite: Suite, began: Golden | None) -> Golden:
@@ -239,6 +256,7 @@ def read_text(text: str, path: Path) -> Golden:
         raise GoldenError("does not say of which suite it is", path=path, line=2, hint=_AGAIN)
     heads: dict[int, dict[str, Json]] = {}
     entries: dict[str, Entry] = {}
+    places: dict[str, int] = {}
     left_out: set[str] = set()
     for number, line in enumerate(lines[2:], 3):
         try:
@@ -250,8 +268,8 @@ def read_text(text: str, path: Path) -> Golden:
                 name, entry = _read_row(line, heads)
                 if name in entries:
                     raise GoldenError(f"has the instance {name!r} twice", path=path, line=number, hint=_TAKE_ONE)
-                entries[name] = entry
-        except _Contradiction as error:
+                entries[name], places[name] = entry, number
+        except Contradiction as error:
             raise GoldenError(f"cannot be: {error}", path=path, line=number, hint=_AGAIN) from None
         except (ValueError, KeyError, IndexError, RecursionError):
             hint = _TAKE_ONE if line[:7] in ("<<<<<<<", "=======", ">>>>>>>") else _AGAIN
@@ -259,11 +277,7 @@ def read_text(text: str, path: Path) -> Golden:
     if len(entries) + len(left_out) < int(told[5]):
         sentence = f"has {len(entries) + len(left_out)} lines of instances and says that it has {told[5]}: it was cut"
         raise GoldenError(sentence, path=path, line=2, hint=_AGAIN)
-    return Golden(told[1], told[2], told[3], int(told[4]), entries, frozenset(left_out))
-
-
-class _Contradiction(ValueError):
-    """What can be read, and no run writes."""
+    return Golden(told[1], told[2], told[3], int(told[4]), entries, frozenset(left_out), places)
 
 
 _AGAIN: Final = "Restore it, or remove it and record it with --snapshot-update"
@@ -279,7 +293,7 @@ def _read_value(name: str, text: str) -> Json:
     else:
         fits = name != "judge" or isinstance(value, str)
     if not fits:
-        raise _Contradiction(f"{name} is {text[:60]}")
+        raise Contradiction(f"{name} is {text[:60]}")
     return value
 
 
@@ -297,24 +311,12 @@ def _read_row(line: str, heads: Mapping[int, Head]) -> tuple[str, Entry]:
     if instance is None:
         raise ValueError(name)
     head = heads[number]
-    _check_votes(tallies, scores, head.get("votes", _MOST_VOTES))
-    return instance, Entry(_unquoted(label), tuple(tallies), scores, shown, head)
-
-
-def _check_votes(tallies: Sequence[tuple[str | None, tuple[int, ...]]], scores: Sequence[float], votes: Json) -> None:
-    """Raise _Contradiction for votes that no run under ``votes`` an order counts."""
-    assert isinstance(votes, int)
-    if len(dict(tallies)) < len(tallies):
-        raise _Contradiction("an order is there twice")
-    for order, counts in tallies:
-        if sum(counts) > votes:
-            raise _Contradiction(f"{sum(counts)} votes are counted, and {votes} were asked for")
-        if not any(counts) and (order is not None or not scores):
-            raise _Contradiction("no vote is counted")
-    if len(scores) > votes * max(len(tallies), 1):
-        raise _Contradiction(f"{len(scores)} scores of {votes} votes")
-    if not all(map(math.isfinite, scores)):
-        raise _Contradiction("a score is not finite")
+    votes_an_order = head.get("votes", _MOST_VOTES)
+    assert isinstance(votes_an_order, int)
+    check_votes(tallies, scores, votes_an_order)
+    entry = Entry(_unquoted(label), tuple(tallies), scores, shown, head)
+    check_label(entry.label, tallies, scores)
+    return instance, entry
 
 
 def _tally(order: str | None, counts: tuple[int, ...]) -> str:

@@ -206,17 +206,23 @@ def _invalid(estimates: dict[str, Estimate]) -> str:
 
 
 def _gates(report: Report, judge: str, suite: Suite) -> list[str]:
+    """What the gates came to; a comparison with recorded verdicts is one of them."""
     mine = [gate for gate in report.gates if (gate.judge, gate.suite) == (judge, suite.name)]
+    compared = [drift for drift in report.drifts if (drift.judge, drift.suite) == (judge, suite.name)]
     names: dict[str, list[str]] = {}
     for gate in mine:
         where = "" if gate.gate.variant in (REFERENCE, "[max]", "[mean]", "[min]") else f"[{gate.gate.variant}]"
         if (name := gate.gate.metric + where) not in names.setdefault(gate.decision, []):
             names[gate.decision].append(name)
+    for drift in compared:
+        recorded = "golden verdicts" if drift.is_golden else "stored verdicts"
+        names.setdefault(drift.decision, []).append(f"the comparison with its {recorded}")
+    count = len(mine) + len(compared)
     parts = []
     if failed := names.get("fail"):
         parts.append(f"fails {', '.join(failed)}")
     if open_ := names.get("inconclusive"):
         parts.append(f"{', '.join(open_)} undecided")
-    if mine and not failed and not open_ and not names.get("not enforced"):
-        parts.append("passes its gate" if len(mine) == 1 else f"passes all {len(mine)} gates")
+    if count and not failed and not open_ and not names.get("not enforced"):
+        parts.append("passes its gate" if count == 1 else f"passes all {count} gates")
     return parts

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
@@ -43,17 +44,42 @@ def read_jsonl(path: Path, kind: type[NoveltyError], problems: Problems | None =
 
 def _read_line(line: bytes, path: Path, number: int, kind: type[NoveltyError]) -> Json:
     try:
-        return json.loads(
-            line.decode("utf-8-sig" if number == 1 else "utf-8"),
-            object_pairs_hook=_unique_keys,
-            parse_constant=_no_constant,
-        )
+        return parse_json(line.decode("utf-8-sig" if number == 1 else "utf-8"))
     except UnicodeDecodeError:
         raise kind("is not UTF-8", path=path, line=number, hint="Save the file as UTF-8") from None
     except RecursionError:
         raise kind("is nested too deeply", path=path, line=number) from None
     except ValueError as error:
         raise kind(f"is not JSON: {error}", path=path, line=number, hint="One JSON object a line") from None
+
+
+def parse_json(text: str) -> Json:
+    """A JSON text without double keys and with finite numbers only.
+
+    Raises ValueError (NotFinite for a number), RecursionError.
+    """
+    try:
+        return json.loads(text, object_pairs_hook=_unique_keys, parse_constant=_no_constant, parse_float=_finite)
+    except NotFinite as error:
+        raise NotFinite(f"{_place_of(json.loads(text))}{error}") from None
+
+
+class NotFinite(ValueError):
+    """``NaN``, ``Infinity``, or a number that is too large: no number that a file of this package's may have."""
+
+
+def _place_of(value: Json) -> str:
+    """Where the first number is that is not finite, as ``metrics[0].value: ``; empty for the value itself."""
+    left: list[tuple[str, Json]] = [("", value)]
+    while left:
+        place, item = left.pop()
+        if isinstance(item, dict):
+            left += [(f"{place}.{name}" if place else str(name), each) for name, each in reversed(item.items())]
+        elif isinstance(item, list):
+            left += [(f"{place}[{index}]", each) for index, each in reversed(list(enumerate(item)))]
+        elif isinstance(item, float) and not math.isfinite(item):
+            return f"{place}: " if place else ""
+    return ""
 
 
 def _unique_keys(pairs: list[tuple[str, Json]]) -> dict[str, Json]:
@@ -65,7 +91,14 @@ def _unique_keys(pairs: list[tuple[str, Json]]) -> dict[str, Json]:
 
 
 def _no_constant(name: str) -> Json:
-    raise ValueError(f"{name} is not JSON")
+    raise NotFinite(f"{name} is not a number of JSON")
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    if not math.isfinite(number):
+        raise NotFinite(f"{text[:30]} is too large for a number")
+    return number
 
 
 def file_digest(path: Path) -> bytes:

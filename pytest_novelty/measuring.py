@@ -8,14 +8,14 @@ from dataclasses import dataclass, field
 from pytest_novelty.attribution import LEVEL, SILENCED, TOGETHER, VARIANT, Facts, attribute
 from pytest_novelty.gates import MAX, Gate
 from pytest_novelty.metrics.catalogue import FAMILIES, PAIRED, Entry, PairMetric, metrics_for, pair_metrics_for
-from pytest_novelty.metrics.causes import Causes, find_causes, order_p
+from pytest_novelty.metrics.causes import find_causes, order_p
 from pytest_novelty.metrics.deferred import Computed, settle
 from pytest_novelty.metrics.differences import Change, PendingChange, adjusted, changes_later, settle_changes
 from pytest_novelty.metrics.families import Member, later_of, over_variants
 from pytest_novelty.metrics.own_noise import own_flip_rate
 from pytest_novelty.metrics.pairing import Pair
 from pytest_novelty.metrics.permutation import holm
-from pytest_novelty.metrics.power import detectable_shift
+from pytest_novelty.metrics.power import Seen, what_is_seen
 from pytest_novelty.metrics.stability import decided_flip_rate
 from pytest_novelty.metrics.variants import transitions
 from pytest_novelty.metrics.view import Estimate, View
@@ -54,8 +54,8 @@ class VariantResult:
 
     ``estimates``: the pair metrics by name. ``changes``: of single-view metrics. ``transitions``: outcomes of the reference that
     became outcomes of the variant. ``moved_p``: exchange test. ``moved_p_holm``, ``order_p_holm`` (of the order shown, under the
-    variant), ``together_p`` and ``lost_p`` are adjusted by Holm over the variants of the judge on the suite. ``seen``: the vote
-    shift that the test sees with 80 % power. ``noise``: of a variant that moves votes, the share of verdicts that the judge's own
+    variant), ``together_p`` and ``lost_p`` are adjusted by Holm over the variants of the judge on the suite. ``seen``: what the
+    tests see with 80 % power. ``noise``: of a variant that moves votes, the share of verdicts that the judge's own
     noise would change. ``lost``: the share of votes that are valid in the reference and not under the variant.
     """
 
@@ -74,7 +74,7 @@ class VariantResult:
     method: str = ""
     order_p_holm: float | None = None
     together_p: float | None = None
-    seen: float | None = None
+    seen: Seen = field(default_factory=Seen)
     noise: float | None = None
     lost: float = 0.0
     lost_p: float | None = None
@@ -244,7 +244,8 @@ def _variant_results(
             moved_p=p,
             together_p=together[name],
             order_p=(orders[REFERENCE], orders.get(name)),
-            seen=_seen(pair, causes[name], tested),
+            # at the first step of Holm's procedure, where the smallest p must reach .05 / V
+            seen=Seen() if pair.same_calls else what_is_seen(pair, causes[name].null, LEVEL / max(1, tested)),
             noise=noise,
             by_scores=causes[name].by_scores,
             lost=(pair.lost_share, silenced[name]),
@@ -283,8 +284,3 @@ def _changes_later(
     """The changes of single-view metrics; estimates at hand serve where both sides ran on the same instances."""
     whole = len(pair) == len(views[name, judge]) == len(views[REFERENCE, judge])
     return changes_later(pair, single[name], single[REFERENCE]) if whole else changes_later(pair)
-
-
-def _seen(pair: Pair, causes: Causes, tested: int) -> float | None:
-    """What would have been seen at the first step of Holm's procedure, where the smallest p must reach .05 / V."""
-    return None if causes.null is None else detectable_shift(pair, causes.null, LEVEL / max(1, tested))

@@ -34,8 +34,9 @@ _MAX_REASON: Final = 400
 class Usage(NamedTuple):
     """What the calls of a case took. ``made`` calls were sent in this run, ``reused`` came from the store.
 
-    ``cost_usd`` sums the calls whose cost is known; ``unpriced`` counts the others. Reused calls cost nothing now;
-    ``oldest``: when the first of them was recorded. Tokens in and out sum the calls that told theirs; None if none did.
+    ``cost_usd`` sums the calls whose cost is known; ``unpriced`` counts the others. Reused calls cost nothing now: ``reused_usd``
+    and ``reused_unpriced`` tell what they cost once, ``oldest`` when the first of them was recorded. Tokens in and out
+    sum the calls that told theirs; None if none did.
     """
 
     made: int = 0
@@ -51,6 +52,8 @@ class Usage(NamedTuple):
     tokens_reasoning: int = 0
     settings: tuple[str, ...] = ()
     oldest: str = ""
+    reused_usd: float = 0.0
+    reused_unpriced: int = 0
 
     def joined(self, other: Usage) -> Usage:
         """Of one case that was asked for twice: what the second found stored is what the first paid for."""
@@ -68,6 +71,8 @@ class Usage(NamedTuple):
             self.tokens_reasoning + other.tokens_reasoning,
             tuple(sorted({*self.settings, *other.settings})),
             min(filter(None, (self.oldest, other.oldest)), default=""),
+            self.reused_usd if self.made else other.reused_usd,
+            self.reused_unpriced if self.made else other.reused_unpriced,
         )
 
 
@@ -200,24 +205,29 @@ def _reason(label: str | None, records: Iterable[Record]) -> str:
 
 
 def _usage(fresh: Sequence[Record], records: Sequence[Record]) -> Usage:
-    reused = len(records) - len(fresh)
+    again = [] if len(fresh) == len(records) else [record for record in records if record not in fresh]
+    former = [record.cost_usd for record in again if record.cost_usd is not None]
+    reused = Usage(
+        reused=len(again),
+        models=_models(records),
+        settings=_settings(records),
+        oldest=_oldest(again),
+        reused_usd=sum(former),
+        reused_unpriced=len(again) - len(former),
+    )
     if not fresh:
-        return Usage(reused=reused, models=_models(records), settings=_settings(records), oldest=_oldest(records))
+        return reused
     costs = [record.cost_usd for record in fresh if record.cost_usd is not None]
-    return Usage(
+    return reused._replace(
         made=len(fresh),
-        reused=reused,
         retries=sum([record.retries for record in fresh]),
         cost_usd=sum(costs),
         unpriced=len(fresh) - len(costs),
         tokens_in=sum_told([(1, record.tokens_in) for record in fresh]),
         tokens_out=sum_told([(1, record.tokens_out) for record in fresh]),
         latencies_ms=tuple([round(record.latency_s * 1000) for record in fresh]),
-        models=_models(records),
         tokens_cached=sum([part_of(record.tokens_cached, record.tokens_in) for record in fresh]),
         tokens_reasoning=sum([part_of(record.tokens_reasoning, record.tokens_out) for record in fresh]),
-        settings=_settings(records),
-        oldest=_oldest(set(records) - set(fresh)) if reused else "",
     )
 
 

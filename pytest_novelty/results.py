@@ -93,7 +93,6 @@ class Report:
     outcomes: list[CaseResult]
     calls: Calls
     findings: list[str]
-    headline: str
     baselines: Mapping[str, float] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
     variants: list[VariantResult] = field(default_factory=list)
@@ -101,11 +100,16 @@ class Report:
     against: RunComparison | None = None
     """What changed since an earlier report, if the run was given one."""
     drifts: list[Drift] = field(default_factory=list)
-    """Comparisons with recorded verdicts."""
+    """Comparisons with recorded verdicts, each a gate like any other."""
     grounding: list[Grounded] = field(default_factory=list)
     """The cascade of each judge and variant, on suites whose answers cite evidence."""
     auditors: list[Auditors] = field(default_factory=list)
     """On suites of reasons: judges against the labels, and among each other."""
+
+    @property
+    def headline(self) -> str:
+        """What the judges are worth, in some sentences: of what the report holds now, comparisons among it."""
+        return make_headline(self)
 
     def metric(
         self,
@@ -199,7 +203,6 @@ def make_report(
         outcomes,
         _count_calls(plan, judged, made or Made()),
         [],
-        "",
         _baselines(plan, views),
         list(notes),
     )
@@ -216,7 +219,6 @@ def make_report(
         *find_shared_ideas(views),
         *find_no_reference(plan, views),
     ]
-    report.headline = make_headline(report)
     return report
 
 

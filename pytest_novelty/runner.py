@@ -71,6 +71,7 @@ class Runner:
         """Of cases whose calls have ended: what is to be audited by the place of the vote, and the audits by name."""
         self._counted: set[str] = set()
         """Audits by key: several cases may wait for one call, which was made once."""
+        self._begun: set[str] = set()
         self._cancelled = False
         self.last_failures: list[Record] = []
         """The records without a valid verdict of the case that was asked for last."""
@@ -212,7 +213,7 @@ class Runner:
                 self._tickets[case.label] = error
         batches = [calls for _, calls in planned]
         if self._generation:
-            batches = past_store(batches, self._store, self._generation)
+            batches = past_store(batches, self._store, self._generation, self._begun)
         for (case, _), ticket in zip(planned, self._engine.submit(batches), strict=True):
             self._tickets[case.label] = ticket
 

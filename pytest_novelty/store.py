@@ -29,6 +29,7 @@ _APPLICATION_ID: Final = 0x6E76_6C74  # "nvlt"
 _TIMEOUT_S: Final = 30.0
 _CHECK_UP_TO_BYTES: Final = 64_000_000
 _IN_LIMIT: Final = 500
+ELSEWHERE: Final = "Name another file with --novelty-store"
 
 _COLUMNS: Final = Record._fields
 _TYPES: Final = {"sample": "INTEGER", "seed": "INTEGER", "score": "REAL", "abstained": "INTEGER", "tokens_in": "INTEGER",
@@ -132,10 +133,13 @@ class MemoryStore:
 
 
 class SqliteStore:
-    """The store file. Raises StoreError if the file is no store, is damaged, or cannot be written."""
+    """The store file. Raises StoreError if the file is no store, is damaged, or cannot be written; ``elsewhere``: its hint where
+    only another file helps.
+    """
 
-    def __init__(self, path: Path, *, check: bool = False) -> None:
+    def __init__(self, path: Path, *, check: bool = False, elsewhere: str = ELSEWHERE) -> None:
         self.path = path
+        self._elsewhere = elsewhere
         self._lock = threading.Lock()
         self._connection = self._open(check)
         self._read_lock = threading.Lock()
@@ -147,14 +151,16 @@ class SqliteStore:
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            raise StoreError(f"cannot create its folder: {error.strerror}", path=self.path, hint=_ELSEWHERE) from None
+            raise StoreError(
+                f"cannot create its folder: {error.strerror}", path=self.path, hint=self._elsewhere
+            ) from None
         deadline = time.monotonic() + _TIMEOUT_S
         while True:
             try:
                 return self._prepare(check)
             except sqlite3.OperationalError as error:
                 if "locked" not in str(error) and "busy" not in str(error):
-                    raise StoreError(f"cannot be opened: {error}", path=self.path, hint=_ELSEWHERE) from None
+                    raise StoreError(f"cannot be opened: {error}", path=self.path, hint=self._elsewhere) from None
                 if time.monotonic() > deadline:
                     raise StoreError(
                         f"stayed locked for {_TIMEOUT_S:g} s", path=self.path, hint="Is another run stuck?"
@@ -173,16 +179,18 @@ class SqliteStore:
                 version = connection.execute("PRAGMA user_version").fetchone()[0]
                 tables = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
                 if application != _APPLICATION_ID and tables:
-                    raise StoreError("is a database of another program", path=self.path, hint=_ELSEWHERE)
+                    raise StoreError("is a database of another program", path=self.path, hint=self._elsewhere)
                 if application == _APPLICATION_ID and version not in (_FORMAT, *_ADDED):
                     raise StoreError(
-                        f"has store format {version}, this version reads {_FORMAT}", path=self.path, hint=_ELSEWHERE
+                        f"has store format {version}, this version reads {_FORMAT}",
+                        path=self.path,
+                        hint=self._elsewhere,
                     )
                 held = [row[1] for row in connection.execute("PRAGMA table_info(records)")]
                 connection.execute("COMMIT")
                 missing = _ADDED.get(version, ())
                 if held and held != [name for name in _COLUMNS if name not in missing]:
-                    raise StoreError("has other columns than this version writes", path=self.path, hint=_ELSEWHERE)
+                    raise StoreError("has other columns than this version writes", path=self.path, hint=self._elsewhere)
                 if check and self.path.stat().st_size <= _CHECK_UP_TO_BYTES:
                     found = connection.execute("PRAGMA quick_check(1)").fetchone()[0]
                     if found != "ok":
@@ -299,7 +307,6 @@ class SqliteStore:
             self._connection.close()
 
 
-_ELSEWHERE: Final = "Name another file with --novelty-store"
 _KEEP: Final = "It is left as it is: move it away to begin a new one, or restore a copy"
 
 

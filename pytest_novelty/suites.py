@@ -248,8 +248,11 @@ def _require(value: Json, schema: Mapping[str, Any], document: Document, path: P
     if compile_check(schema)(value):
         return
     problems = Problems()
+    axes = set(schema["$defs"]["axes"]["properties"]) - {"format"}  # of a suite: that of the file
     for sentence, place in explain_all(value, schema):
         hint = None
+        if len(place) == 1 and place[0] in axes:
+            hint = f"Write {place[0]}: under defaults:, which hold for the whole suite, or in a variant"
         if isinstance(value, dict) and "format" not in value and not place:
             hint = "A suite begins with format: novelty-suite/1, a judge with novelty-judge/1, a prompt with novelty-prompt/1"
         problems.add(SuiteError(sentence, path=path, line=document.line_of(place), hint=hint))

@@ -70,6 +70,8 @@ def to_wire(result: CaseResult, suite: Suite, instance: Instance) -> str:
         value["settings"] = list(usage.settings)
     if usage.oldest:
         value["old"] = usage.oldest
+    if usage.reused_usd or usage.reused_unpriced:
+        value["was"] = [usage.reused_usd, usage.reused_unpriced]
     text = canonical_json(value)
     if len(text) > MAX_WIRE_BYTES:
         value["why"] = value["why"][:60]
@@ -110,7 +112,7 @@ def from_wire(value: Mapping[str, Any], suite: Suite, instance: Instance) -> Cas
         usage=Usage(
             made, reused, retries, cost, unpriced, tokens_in, tokens_out,
             tuple(value.get("ms", ())), tuple(value.get("models", ())), cached, reasoning, tuple(value.get("settings", ())),
-            value.get("old", ""),
+            value.get("old", ""), *value.get("was", ()),
         ),
         trace=Trace(*value["trace"]) if "trace" in value else Trace(),
         kinds=value.get("kinds", {}),

@@ -8,15 +8,15 @@ import stat
 import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 
 from pytest_novelty._pytest.ids import slug
+from pytest_novelty._pytest.probes import compare_with_store, note_left_out
 from pytest_novelty.errors import GoldenError, NoveltyError, SettingsError
-from pytest_novelty.golden import Golden, make_golden, merge, read_text, write_text
+from pytest_novelty.golden import Golden, check_against, make_golden, merge, read_text, write_text
 from pytest_novelty.judges.registry import SHIPPED
 from pytest_novelty.masking import make_mask
 from pytest_novelty.protocols import has_two_labels
@@ -57,6 +57,8 @@ class Goldens:
                 f"golden verdicts would be written into an installation, {self._folder}",
                 hint="Run in a folder of your own, or give one with --rootdir",
             )
+        if self.updates:
+            _check_writable(self._folder)
         taken: dict[Path, str] = {}
         for planned, judge in _pairs(plan):
             self._recorded(planned, judge)
@@ -84,9 +86,9 @@ class Goldens:
             for planned, judge in _pairs(plan)
         )
 
-    def conclude(self, report: Report, generation: str, *, write: bool) -> bool:
+    def conclude(self, report: Report, generation: str, *, write: bool, unpaid: int = 0) -> bool:
         """Compare with what is recorded (for a probe's ``generation``, if no file is, with the store) and, if that is asked for
-        and ``write``, record. False if a file could not be used.
+        and ``write``, record. ``unpaid``: cases that were skipped for the budget. False if a file could not be used.
         """
         from pytest_novelty.drifting import compare_all  # numpy: workers never need it
 
@@ -98,6 +100,8 @@ class Goldens:
             except NoveltyError as error:
                 self.written.append(f"ERROR: {error}")
                 complete = False
+        if generation:
+            note_left_out(report, list(_pairs(report.plan)), unpaid)
         report.drifts += compare_all(found, accept=self.updates and write)
         return complete
 
@@ -109,6 +113,8 @@ class Goldens:
         if old is None and not self.updates and not generation:
             other = self._stand_in(report.plan, planned, judge)
             return [] if other is None else [not_recorded(judge.name, planned.suite.name, *other)]
+        if old is None and generation:
+            return list(compare_with_store(report, planned, judge, generation))
         new = make_golden(report.plan, planned, judge, report.outcomes)
         if not new.entries:
             return [] if old is None else [nothing_found(judge.name, planned.suite.name, f"{FOLDER}/{path.name}")]
@@ -117,7 +123,7 @@ class Goldens:
         elif self.updates:
             self.written.append(f"golden verdicts not written: the run was interrupted ({FOLDER}/{path.name})")
         if old is None:
-            return list(_probed(report, planned, judge, new, generation)) if generation else []
+            return []
         usages = [r.usage for r in report.outcomes if (r.judge, r.suite) == (judge.name, planned.suite.name)]
         reused = sum(usage.reused for usage in usages)
         asked = sum(usage.made for usage in usages)
@@ -148,6 +154,7 @@ class Goldens:
         golden = self._read(path)
         if golden is not None:
             self._check_owner(path, golden, planned.suite.name, judge.name)
+            check_against(golden, planned, path)
         return golden
 
     def _check_owner(self, path: Path, golden: Golden, suite: str, judge: str) -> None:
@@ -208,33 +215,29 @@ class Goldens:
         return self._machinery
 
 
-def _probed(report: Report, planned: SuitePlan, judge: Judge, new: Golden, generation: str) -> Iterator[Drift]:
-    """The comparison of a probe with what the store had; what it asked for the first time is noted."""
-    from pytest_novelty.cassette import open_store
-    from pytest_novelty.drifting import compare
-    from pytest_novelty.probing import stored_verdicts
-
-    store = open_store(report.plan.settings.store, offline=False)
-    try:
-        stored = stored_verdicts(report.plan, planned, judge, store, generation)
-    finally:
-        store.close()
-    if stored.new:
-        report.notes.append(
-            f"{stored.new} of {len(new.entries)} instances of {planned.suite.name} had no stored verdicts of {judge.name}: "
-            "this probe's are the first, with which the next is compared"
-        )
-    if stored.golden.entries:
-        known = {name: entry for name, entry in new.entries.items() if name in stored.golden.entries}
-        dates = " to ".join(dict.fromkeys((stored.first[:10], stored.last[:10])))
-        yield compare(report.plan, planned, judge, stored.golden, replace(new, entries=known), f"the store ({dates})")
-
-
 def _pairs(plan: Plan) -> Iterator[tuple[SuitePlan, Judge]]:
     """Every suite with every judge that judges its reference; a file tallies two labels, so that groupings have none."""
     for planned in plan.suites.values():
         if has_two_labels(planned.suite.protocol):
             yield from ((planned, judge) for judge in plan.judges if judge.judges(planned.suite.protocol))
+
+
+def _check_writable(folder: Path) -> None:
+    """Raise GoldenError if files can be written neither into the folder nor, where there is none, into the one that it would
+    stand in. Tried rather than asked for: modes do not tell of a file system that is read only.
+    """
+    present = os.path.lexists(folder)
+    try:
+        with tempfile.TemporaryFile(dir=folder if present else folder.parent):
+            pass
+    except NotADirectoryError:
+        raise GoldenError(
+            "is no folder, and golden verdicts are written there", path=folder, hint="Move it away"
+        ) from None
+    except OSError as error:
+        raise GoldenError(
+            f"cannot be written: {error.strerror}", path=folder, hint="Leave out --snapshot-update, or make it writable"
+        ) from None
 
 
 def _what_changed(old: Golden | None, new: Golden) -> str:

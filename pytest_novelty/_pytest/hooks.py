@@ -183,7 +183,8 @@ class ActiveHooks:
                 self.session.notes += what_is_unrecorded(self.session.missed)
             return
         report = self.session.conclude(unenforced or ("deselected" if self._deselected else ""))
-        if not self.session.goldens.conclude(report, self.session.generation, write=not self._interrupted):
+        generation, unpaid = self.session.generation, self.session.unpaid
+        if not self.session.goldens.conclude(report, generation, write=not self._interrupted, unpaid=unpaid):
             self._incomplete = True
         if not self.session.write_reports():
             self._incomplete = True  # a report that CI waits for is missing

@@ -44,6 +44,7 @@ def what_is_unrecorded(missed: Sequence[Missed]) -> Iterator[str]:
     yield (
         f"{not_judged(len(missed))}: offline, and {'its' if len(missed) == 1 else 'their'} verdicts are not recorded; recording "
         f"all of them takes {plural(calls, 'call')} {cost}"
+        + ("; -rs tells what changed of each" if any(each[0] for each in missed) else "")
     )
 
 
@@ -60,7 +61,10 @@ def _budget_note(session: NoveltySession) -> str:
     aside = ""
     if any(judge.price_basis for judge in session.plan.judges):
         aside = ". A model's call sets aside what all of its max_tokens would cost; --novelty-dry-run says how much"
+    then = "of one run, and the same command goes on from here"
+    if session.generation:
+        then = "of one run, and the next probe asks all anew"
     return (
         f"the budget of ${session.plan.settings.budget_usd:g} is reached: {not_judged(session.unpaid)}; a budget is "
-        f"of one run, and the same command goes on from here{aside}"
+        f"{then}{aside}"
     )

@@ -36,7 +36,7 @@ def _stored_counts(session: NoveltySession) -> tuple[dict[str, int], dict[str, i
     from pytest_novelty.cassette import open_store
 
     plan = session.plan
-    if not plan.settings.store.exists() or plan.settings.refresh or plan.settings.probe:
+    if not plan.settings.store.exists() or plan.settings.refresh:
         return {}, {}
     store = open_store(plan.settings.store, offline=plan.settings.offline)
     try:

@@ -37,6 +37,7 @@ from pytest_novelty.errors import (
     NoveltyError,
     SettingsError,
     StoreError,
+    told_by_system,
 )
 from pytest_novelty.generations import name_generation
 from pytest_novelty.looks import SampleRange
@@ -111,6 +112,10 @@ class NoveltySession:
             self._start()
         except NoveltyError as error:
             raise pytest.UsageError(f"pytest-novelty: {error}") from None
+        except OSError as error:
+            if error.filename is None:  # not about a path that somebody named
+                raise
+            raise pytest.UsageError(f"pytest-novelty: {told_by_system(error)}") from None
 
     def _start(self) -> None:
         config = self.config

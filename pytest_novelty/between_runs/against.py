@@ -34,7 +34,7 @@ class Baseline:
 
     def compare(self, report: Report) -> RunComparison:
         """What changed. Raises SettingsError where the two are not alike enough."""
-        return compare_reports(self._old, read_report(report_to_dict(report), _THIS))
+        return compare_reports(self._old, read_report(report_to_dict(report), _THIS, own=True))
 
 
 def _saved(suite: Suite) -> SavedSuite:

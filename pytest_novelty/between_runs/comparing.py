@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from pytest_novelty.between_runs.matching import match_reports
 from pytest_novelty.between_runs.reading import Key, SavedReport
+from pytest_novelty.metrics.own_noise import own_flip_rate
 from pytest_novelty.metrics.pairing import Pair
 from pytest_novelty.metrics.permutation import holm
 from pytest_novelty.metrics.regression import MetricChange, Turned, metric_changes, turned_verdicts
@@ -27,7 +28,8 @@ MAIN: Final = {
 class Change:
     """A judge on a suite under a variant, now against then, on the ``n`` instances that both runs judged.
 
-    ``before``: the judge's name then. ``sizes``: how many instances the two runs judged (then, now).
+    ``before``: the judge's name then. ``sizes``: how many instances the two runs judged (then, now). ``own_noise``: where votes
+    or scores moved, the share of verdicts that the judge's own noise would turn; None where it is unknown or nothing moved.
     """
 
     judge: str
@@ -38,6 +40,14 @@ class Change:
     sizes: tuple[int, int]
     metrics: tuple[MetricChange, ...]
     turned: Turned
+    own_noise: float | None = None
+
+    @property
+    def by_noise(self) -> float | None:
+        """The share of verdicts that noise alone would turn; None if that is unknown. The null flip rate pools the votes of both
+        runs, so votes that moved look like noise: there each run has to stand for itself.
+        """
+        return self.own_noise if self.turned.starred else self.turned.null_flip_rate.value
 
     @property
     def place(self) -> str:
@@ -145,7 +155,8 @@ def compare_reports(old: SavedReport, new: SavedReport) -> RunComparison:
     """Compare two reports. Raises SettingsError, with all that differs, where they are not alike enough."""
     matched = match_reports(old, new)
     names = dict(matched.judges)
-    changes = []
+    changes: list[Change] = []
+    pairs: list[Pair] = []
     for (suite, variant, judge), view in sorted(new.views.items(), key=_place):
         before = (suite, variant, names.get(judge, ""))
         if suite not in matched.suites or before not in old.views:
@@ -159,10 +170,15 @@ def compare_reports(old: SavedReport, new: SavedReport) -> RunComparison:
         changes.append(
             Change(judge, before[2], suite, variant, len(pair), sizes, tuple(metrics), turned_verdicts(pair))
         )
+        pairs.append(pair)
+    found = [
+        replace(change, own_noise=own_flip_rate(pair) if change.turned.starred else None)
+        for change, pair in zip(_adjusted(changes), pairs, strict=True)
+    ]
     return RunComparison(
         old.source,
         new.source,
-        tuple(_adjusted(changes)),
+        tuple(found),
         tuple(_ranks(old, new, matched.suites, matched.judges)),
         tuple(_turned_gates(old, new, names)),
         tuple(_variant_tables(old, new, matched.suites, matched.judges)),

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+from pytest_novelty.between_runs.checking import SCORE_ALONE, check_metrics, check_parts, check_view
 from pytest_novelty.errors import SettingsError
+from pytest_novelty.jsonl import NotFinite, parse_json
 from pytest_novelty.judges.base import Traits
 from pytest_novelty.metrics.resampling import Resampler
 from pytest_novelty.metrics.view import Estimate, View
-from pytest_novelty.model import ABSTAINED, INCOMPLETE, INVALID, OK, TIE, Idea, Instance, Outcome, Suite, Vote
+from pytest_novelty.model import ABSTAINED, OK, Idea, Instance, Outcome, Suite, Vote
 from pytest_novelty.outcomes import CaseResult, Trace
-from pytest_novelty.protocols import PROTOCOLS
 from pytest_novelty.validation import explain, load_schema, shipped_check
 
 FORMAT: Final = "novelty-report/1"
@@ -79,11 +79,13 @@ def load_report(path: Path, name: str = "") -> SavedReport:
 def read_json(path: Path) -> dict[str, Any]:
     """A report file as plain data that fits its schema. Raises SettingsError."""
     try:
-        data = json.loads(path.read_bytes().decode("utf-8"))
+        data = parse_json(path.read_bytes().decode("utf-8"))
     except OSError as error:
         raise SettingsError(f"cannot be read: {error.strerror}", path=path, hint=_HINT) from None
     except UnicodeDecodeError:
         raise SettingsError("is not a report: it is not UTF-8", path=path, hint=_HINT) from None
+    except NotFinite as error:
+        raise SettingsError(f"is not a report that can be compared: {error}", path=path, hint=_HINT) from None
     except (ValueError, RecursionError) as error:
         raise SettingsError(f"is not a report: {error}", path=path, hint=_HINT) from None
     found = data.get("format") if isinstance(data, dict) else None
@@ -99,22 +101,24 @@ def read_json(path: Path) -> dict[str, Any]:
     return checked
 
 
-def read_report(data: Mapping[str, Any], source: str) -> SavedReport:
-    """A report as plain data, valid by its schema. Raises SettingsError where its parts contradict each other."""
-    if odd := next(_contradictions(data), ""):
-        raise SettingsError(f"is not a report that can be compared: {odd}", path=source)
+def read_report(data: Mapping[str, Any], source: str, *, own: bool = False) -> SavedReport:
+    """A report as plain data, valid by its schema. Raises SettingsError where its parts contradict each other; ``own``: it is of
+    this run, and not looked through.
+    """
+    if odd := "" if own else next(check_parts(data), ""):
+        raise _refused(odd, source)
     suites = _suites(data)
     try:
         views = _views(data, suites)
     except (KeyError, ValueError, IndexError) as error:
-        raise SettingsError(
-            f"is not a report that can be compared: an outcome names what it does not describe ({error})", path=source
-        ) from None
+        raise _refused(f"an outcome names what it does not describe ({error})", source) from None
     estimates: dict[Key, dict[str, Estimate]] = {}
     for row in data["metrics"]:
         if row["reference"] is None and row["stratum"] is None:
             fields = {name: row[name] for name in ("value", "low", "high", "n", "method", "note")}
             estimates.setdefault((row["suite"], row["variant"], row["judge"]), {})[row["metric"]] = Estimate(**fields)
+    if odd := "" if own else next(_contradictions(views, estimates, data["run"]["settings"].get("threshold")), ""):
+        raise _refused(odd, source)
     return SavedReport(
         source,
         data["headline"],
@@ -133,39 +137,20 @@ def read_report(data: Mapping[str, Any], source: str) -> SavedReport:
     )
 
 
-def _contradictions(data: Mapping[str, Any]) -> Iterator[str]:
-    """What no run writes and the schema cannot say: things told twice, labels that an instance cannot have."""
-    may_have: dict[tuple[str, str], Callable[[str | None], bool]] = {}
-    protocols = {suite["name"]: suite["protocol"] for suite in data["run"]["suites"]}
-    for row in data["instances"]:
-        place = row["suite"], row["instance"]
-        if place in may_have:
-            yield f"the instance {place[1]!r} of {place[0]} is there twice"
-        if place[0] in protocols:
-            may_have[place] = _may_have(protocols[place[0]], row["ideas"])
-            if row["gold"] == TIE or not may_have[place](row["gold"]):
-                yield f"the instance {place[1]!r} of {place[0]} has the gold label {row['gold']!r}"
-    seen: set[tuple[str, ...]] = set()
-    for row in data["outcomes"]:
-        told = f"the outcome of {row['judge']} on {row['suite']} {row['instance']}, {row['variant']},"
-        key = (row["judge"], row["suite"], row["variant"], row["instance"])
-        if key in seen:
-            yield f"{told} is there twice"
-        seen.add(key)
-        may = may_have.get((row["suite"], row["instance"]))
-        if may is None:
-            continue  # said where the outcome is read
-        voted = {label for kinds in row["tallies"].values() for label in kinds["votes"]}
-        wrong = [label for label in sorted(voted - {TIE, ABSTAINED, "score"}) if not may(label)]
-        others = (None, TIE, ABSTAINED, INCOMPLETE, INVALID)
-        wrong += [row["label"]] if row["label"] not in others and not may(row["label"]) else []
-        if wrong:
-            yield f"{told} has the label {wrong[0]!r}, which is none of the instance's"
+def _contradictions(
+    views: Mapping[Key, View], estimates: Mapping[Key, Mapping[str, Estimate]], threshold: object
+) -> Iterator[str]:
+    """Outcomes that their votes do not come to, then estimates that their outcomes do not come to."""
+    for view in views.values():
+        yield from check_view(view, has_threshold=threshold is not None or view.traits.threshold is not None)
+    for key, view in views.items():
+        yield from check_metrics(view, estimates.get(key, {}))
 
 
-def _may_have(protocol: str, ideas: Sequence[str]) -> Callable[[str | None], bool]:
-    """Whether an instance can have a label, or none."""
-    return lambda label: label is None or PROTOCOLS[protocol].has_label(label, ideas)
+def _refused(odd: str, source: str) -> SettingsError:
+    return SettingsError(
+        f"is not a report that can be compared: {odd}", path=source, hint="Take the file as the run wrote it"
+    )
 
 
 def _suites(data: Mapping[str, Any]) -> dict[str, SavedSuite]:
@@ -218,7 +203,7 @@ def _views(data: Mapping[str, Any], suites: Mapping[str, SavedSuite]) -> dict[Ke
             suites[key[0]].suite,
             traits[key[2]],
             failures=settings["failures"],
-            seed=data["run"]["seed"],
+            seed=int(data["run"]["seed"]),
             cross_fitted=threshold == "cv",
             resamplers=resamplers.setdefault(key[0], {}),
             threshold=threshold if isinstance(threshold, float) else None,
@@ -239,12 +224,12 @@ def _votes(row: Mapping[str, Any]) -> Iterator[Vote]:
         sample = 0
         for label, count in kinds["votes"].items():
             abstained = label == ABSTAINED
-            for _ in range(count):
+            for _ in range(int(count)):  # 3.0 is a whole number, too
                 score = None if abstained else next(scores, None)
-                named = None if abstained or label == "score" else label
+                named = None if abstained or (label == SCORE_ALONE and order == "-") else label
                 yield Vote(None if order == "-" else order, sample, OK, "", named, score, abstained)
                 sample += 1
         for status, count in kinds["failed"].items():
-            for _ in range(count):
+            for _ in range(int(count)):  # 3.0 is a whole number, too
                 yield Vote(None if order == "-" else order, sample, status)
                 sample += 1

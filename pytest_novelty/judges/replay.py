@@ -10,7 +10,8 @@ from typing import Any, Final, NamedTuple
 from pytest_novelty.answers import MEASURED_KEYS
 from pytest_novelty.digests import digest_of, opaque_id
 from pytest_novelty.errors import JudgeError, SuiteError
-from pytest_novelty.jsonl import read_jsonl
+from pytest_novelty.exports import read_rows
+from pytest_novelty.jsonl import parse_json
 from pytest_novelty.model import ERROR, LATER, OK, TIMEOUT, TRUNCATED, Request
 from pytest_novelty.validation import explain, load_schema, shipped_check
 
@@ -77,7 +78,7 @@ def load_replay(path: Path) -> Replay:
     answers: dict[_Slot, _Recorded] = {}
     judges: dict[tuple[str, str], int] = {}
     try:
-        for line, row in read_jsonl(path, SuiteError):
+        for line, row in read_rows(path, SuiteError):
             if not fits(row):
                 sentence, _ = explain(row, load_schema("record")) or ("is not a record", ())
                 raise JudgeError(sentence, path=path, line=line)
@@ -102,8 +103,8 @@ def load_replay(path: Path) -> Replay:
                     hint="Export one judge and one version at a time",
                 )
             try:
-                json.loads(row["raw"] or "null")
-            except ValueError as error:
+                parse_json(row["raw"] or "null")
+            except (ValueError, RecursionError) as error:
                 raise JudgeError(f"raw is not JSON: {error}", path=path, line=line) from None
             # a replay declares ties and abstentions: what the judge had not declared stays the failure it was
             raw = "" if row.get("kind", "").startswith("undeclared") else row["raw"]

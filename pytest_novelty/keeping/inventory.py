@@ -101,11 +101,15 @@ def take_inventory(path: Path) -> Inventory:
     )
 
 
-def open_existing(path: Path) -> SqliteStore:
+BY_OPTION: Final = "Name another file with --store"
+"""What the commands below ``store`` call what runs call ``--novelty-store``."""
+
+
+def open_existing(path: Path, elsewhere: str = BY_OPTION) -> SqliteStore:
     """A store that is there: nothing is made in its place. Raises SettingsError, StoreError."""
     if not path.is_file():
         raise SettingsError("there is no store", path=path, hint="Name one with --store")
-    return SqliteStore(path, check=True)
+    return SqliteStore(path, check=True, elsewhere=elsewhere)
 
 
 def size_of(path: Path) -> int:

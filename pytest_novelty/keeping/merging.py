@@ -5,7 +5,7 @@ they are and the difference is told.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from contextlib import closing
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
@@ -13,11 +13,13 @@ from typing import Final
 
 from pytest_novelty.cassette import SUFFIX, read_cassette
 from pytest_novelty.errors import SettingsError
+from pytest_novelty.exports import is_framed
 from pytest_novelty.keeping.inventory import open_existing
 from pytest_novelty.model import Record
 from pytest_novelty.store import NOT_REUSED, SqliteStore, as_held, insert, select
 
 _CHUNK: Final = 1000
+_ELSEWHERE: Final = "Name another file"
 _VERDICT: Final = ("status", "label", "score", "abstained", "model")
 """What two answers to one request may differ in. When they came, how long they took and what they cost is no difference."""
 KEPT_CONFLICTS: Final = 1000
@@ -56,6 +58,7 @@ class Merged:
     repeated: asked on both sides, with the same answer; that of the store is kept.
     failed: failed calls where the store has a record already.
     conflicts: two different answers, at most KEPT_CONFLICTS of them; ``conflicting`` is how many there are.
+    is_counted: the source says how many records it has; an export of an earlier version does not.
     """
 
     source: Path
@@ -66,6 +69,7 @@ class Merged:
     failed: int = 0
     conflicting: int = 0
     conflicts: list[Conflict] = field(default_factory=list)
+    is_counted: bool = True
 
 
 def merge_stores(target: Path, sources: Iterable[Path]) -> Iterator[Merged]:
@@ -80,13 +84,35 @@ def merge_stores(target: Path, sources: Iterable[Path]) -> Iterator[Merged]:
             raise SettingsError("there is no such store or export", path=source)
         if target.exists() and source.samefile(target):
             raise SettingsError("is the store to add to, and one of those to add", path=source)
-    with closing(SqliteStore(target, check=True)) as store:
+    with _made_for(target) as store:
         for source in sources:
             yield _merge(store, source)
 
 
+@contextmanager
+def _made_for(target: Path) -> Iterator[SqliteStore]:
+    """The store at ``target``. One that was made for this, and that an error left empty, is taken away with its folders."""
+    missing = [folder for folder in (target, *target.parents) if not folder.exists()]
+    try:
+        with closing(SqliteStore(target, check=True, elsewhere=_ELSEWHERE)) as store:
+            try:
+                yield store
+            except BaseException:
+                if store.row("SELECT 1 FROM records LIMIT 1") is not None:
+                    missing = []
+                raise
+    except BaseException:
+        if missing:
+            for name in (target.name, f"{target.name}-wal", f"{target.name}-shm"):
+                target.with_name(name).unlink(missing_ok=True)
+        for folder in missing[1:]:
+            with suppress(OSError):  # something else is there by now
+                folder.rmdir()
+        raise
+
+
 def _merge(store: SqliteStore, source: Path) -> Merged:
-    merged = Merged(source)
+    merged = Merged(source, is_counted=source.suffix != SUFFIX or is_framed(source))
     records = _records_of(source)
     with store.writing() as connection:
         while chunk := list(islice(records, _CHUNK)):
@@ -103,7 +129,7 @@ def _records_of(source: Path) -> Iterator[Record]:
     if source.suffix == SUFFIX:
         yield from (as_held(record) for _, record in read_cassette(source))
         return
-    with closing(open_existing(source)) as store:
+    with closing(open_existing(source, _ELSEWHERE)) as store:
         yield from store.records()
 
 
@@ -149,6 +175,8 @@ def show_merged(merged: Merged, limit: int = 20) -> Iterator[str]:
     if merged.conflicting:
         told.append(f"{plural(merged.conflicting, 'conflict')}: another answer is there, and is kept")
     yield f"{merged.source}: {', '.join(told)}"
+    if not merged.is_counted:
+        yield "  it does not count its records, as exports do: whether all of them are there cannot be told"
     for conflict in merged.conflicts[:limit]:
         yield f"  {clean(str(conflict), 300)}"
     if merged.conflicting > limit:

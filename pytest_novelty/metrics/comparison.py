@@ -17,7 +17,7 @@ from pytest_novelty.metrics.intervals import paired_share_interval
 from pytest_novelty.metrics.own_noise import flips_of_two_runs
 from pytest_novelty.metrics.pairing import Pair
 from pytest_novelty.metrics.permutation import holm, swap_test
-from pytest_novelty.metrics.power import detectable_shift
+from pytest_novelty.metrics.power import Seen, what_is_seen
 from pytest_novelty.metrics.view import Estimate, View
 
 _NOT_RANKED: Final = Estimate.undefined("only against a reference judge")
@@ -36,7 +36,7 @@ class Comparison:
         ``by_scores``: it is of the scores. ``untested``: why there is none.
     changes: single metrics of first minus second, Holm-adjusted over all of them; only against a reference judge.
     transitions: outcomes of second (outer) that are outcomes of first (inner): counts of instances.
-    seen: the vote shift that the test would have seen with 80 % power. noise: where it saw one, the share of verdicts that the
+    seen: what the test would have seen with 80 % power. noise: where it saw one, the share of verdicts that the
         two judges' own noise would change.
     needed: about how many instances would decide the difference (80 % power); None if decided or hopeless.
     sentence, advice: the same in words, and what ``needed`` would cost (made by :mod:`pytest_novelty.comparing`).
@@ -60,7 +60,7 @@ class Comparison:
     untested: str = ""
     changes: tuple[Change, ...] = ()
     transitions: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
-    seen: float | None = None
+    seen: Seen = field(default_factory=Seen)
     noise: float | None = None
     sentence: str = ""
     advice: str = ""
@@ -92,14 +92,14 @@ def compare_all(views: Mapping[str, Sides], against: str | None = None) -> list[
     tested = sum(item.shift_p is not None for item in compared)
     noise: dict[int, float | None] = {}
     for place, item in enumerate(found):
-        seen, null = shift_p[place], item.causes.null
-        moved = seen is not None and seen <= STAR
+        own_p, null = shift_p[place], item.causes.null
+        moved = own_p is not None and own_p <= STAR
         compared[place] = replace(
             compared[place],
             p_holm=p[place],
-            shift_p_holm=seen,
+            shift_p_holm=own_p,
             changes=differences[place],
-            seen=None if null is None else detectable_shift(item.pair, null, STAR / max(1, tested)),
+            seen=what_is_seen(item.pair, null, STAR / max(1, tested), scores=item.pair.one_scale),
             noise=_mean([_own_flips(side, noise) for side in (item.pair.one, item.pair.other)]) if moved else None,
         )
     return compared

@@ -58,6 +58,7 @@ def signed_mean(
     maximum: float = 1.0,
     clip_at_zero: bool = False,
     few_large: bool = False,
+    by_seen: bool = False,
 ) -> Computed:
     """The mean of signed values in [minimum, maximum], nan where an instance has none."""
     known = np.isfinite(values)
@@ -73,6 +74,7 @@ def signed_mean(
             maximum=maximum,
             clip_at_zero=clip_at_zero,
             few_large=few_large,
+            by_seen=by_seen,
             resampler=pending.resampler,
             level=view.level,
             bootstrap=core,

@@ -1,17 +1,18 @@
-"""What a comparison that found nothing would have found: the vote shift that the exchange test sees with 80 % power.
+"""What a comparison that found nothing would have found: the vote shift and the drift of scores seen with 80 % power.
 
-Two approximations, and the larger of the two is said, so that "an effect above this would have been seen" holds for both kinds of
-effect. *Concentrated*: the votes of a share f of the instances (whole clusters, where there are some) turn round, a shift of
-sqrt(f); how many turn is binomial, and each raises the null distribution by the variance of a wholly mixed tally. *Spread*: every
-vote's probability moves by the shift, for votes as noisy as the judge's are on average; means and variances of the excess are
-enumerated, its sum taken as normal. In simulation (tests/unit/test_power.py) the power at the
-figure is 65 to 99 %, 81 % on average.
+For the vote shift there are two approximations, and the larger of the two is said, so that "an effect above this would have been
+seen" holds for both kinds of effect. *Concentrated*: the votes of a share f of the instances (whole clusters, where there are
+some) turn round, a shift of sqrt(f); how many turn is binomial, and each raises the null distribution by the variance of a wholly
+mixed tally. *Spread*: every vote's probability moves by the shift, for votes as noisy as the judge's are on average; means and
+variances of the excess are enumerated, its sum taken as normal. In simulation (tests/unit/test_power.py) the power at the figure
+is 65 to 99 %, 81 % on average. A drift is the same for every idea, on top of what scatters; its mean is taken as normal.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 
@@ -20,10 +21,30 @@ import numpy as np
 from pytest_novelty.metrics.distributions import normal_cdf, normal_quantile
 from pytest_novelty.metrics.exchange import Null, splits
 from pytest_novelty.metrics.pairing import Pair
-from pytest_novelty.metrics.resampling import FloatArray
+from pytest_novelty.metrics.resampling import FloatArray, Statistic, unit_rows
 from pytest_novelty.metrics.stability import disagreement, excess
 
 POWER: Final = 0.8
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What would have been seen: a vote shift (a probability), a drift of the mean score in the judge's units; None if none."""
+
+    shift: float | None = None
+    drift: float | None = None
+
+
+def what_is_seen(pair: Pair, null: Null | None, alpha: float, *, scores: bool = True) -> Seen:
+    """By the tests of :func:`~pytest_novelty.metrics.causes.find_move`, which share ``alpha`` by Holm: votes and scores,
+    and of the scores drift and scatter. ``scores``: both sides score on one scale.
+    """
+    scored = scores and bool(np.isfinite(pair.one.mean_scores - pair.other.mean_scores).any())
+    own = alpha / 2 if scored and null is not None else alpha
+    return Seen(
+        None if null is None else detectable_shift(pair, null, own),
+        detectable_drift(pair, own / 2) if scored else None,
+    )
 
 
 def detectable_shift(pair: Pair, null: Null, alpha: float) -> float | None:
@@ -37,6 +58,27 @@ def detectable_shift(pair: Pair, null: Null, alpha: float) -> float | None:
     noise = np.concatenate([disagreement(side.counts).reshape(-1) for side in (pair.one, pair.other)])
     retest = float(noise[np.isfinite(noise)].mean())
     return shift_seen(null, units, votes[0], votes[1], pair.one.counts.shape[1], retest, alpha)
+
+
+def detectable_drift(pair: Pair, alpha: float) -> float | None:
+    """The drift of the mean score, in the judge's units, that a swap test at level ``alpha`` sees with 80 % power; None if
+    none is.
+    """
+    shift = pair.one.mean_scores - pair.other.mean_scores
+    known = np.isfinite(shift)
+    if not known.any():
+        return None
+    centred = shift[known] - shift[known].mean()
+    totals = unit_rows(Statistic(centred[:, None], lambda sums: sums[..., 0], pair.one.clusters_of(known)))[:, 0]
+    units, n = len(totals), len(centred)
+    if 2.0 ** (1 - units) > alpha:  # all of them on one side are no evidence yet
+        return None
+    error = math.sqrt(float(np.square(totals).sum()) * units / (units - 1)) / n
+    at_level, at_power = normal_quantile(1 - alpha / 2), normal_quantile(POWER)
+    drift = (at_level + at_power) * error
+    for _ in range(50):  # the test's own spread is about 0, so it holds the drift as well
+        drift = at_level * math.hypot(error, drift / math.sqrt(units)) + at_power * error
+    return drift if math.isfinite(drift) and at_level**2 < units else None
 
 
 def shift_seen(

@@ -43,9 +43,8 @@ def score_shift(pair: Pair) -> Computed:
     if why := _no_scores(pair):
         return Estimate.undefined(why)
     span = score_span(pair)
-    shift = signed_mean(
-        pair.one, pair.one.mean_scores - pair.other.mean_scores, _left_out(pair), minimum=-span, maximum=span
-    )
+    difference = pair.one.mean_scores - pair.other.mean_scores
+    shift = signed_mean(pair.one, difference, _left_out(pair), minimum=-span, maximum=span, by_seen=True)
     return then(shift, lambda found: _open_for(found, _lost_share(pair), -span, span))
 
 
@@ -149,15 +148,22 @@ def _noise_churn(pair: Pair, kept: BoolArray, size: int) -> float | None:
     total = pooled.sum(axis=1)
     rng = np.random.default_rng([pair.one.seed, len(rows), width])
     sign = 1.0 if pair.one.traits.higher_is == "novel" else -1.0
-    found = []
-    ones = np.ones((1, len(rows)))
-    for _ in range(_SPLIT_HALVES):
-        rank = np.where(there, rng.random(there.shape), 2.0).argsort(axis=1).argsort(axis=1)
-        first = np.where(rank < left, pooled, 0.0).sum(axis=1)
-        count = left[:, 0]
-        rest = there.sum(axis=1) - count
-        found.append(float(_churn(sign * first / count, sign * (total - first) / rest, size)(ones)[0]))
-    return float(np.mean(found))
+    drawn = np.where(there, rng.random((_SPLIT_HALVES, *there.shape)), 2.0)
+    rank = drawn.argsort(axis=-1).argsort(axis=-1)
+    first = np.where(rank < left, pooled, 0.0).sum(axis=-1)  # (splits, ideas)
+    count = left[:, 0]
+    rest = there.sum(axis=1) - count
+    kept_in = _among_best(sign * first / count, size) * _among_best(sign * (total - first) / rest, size)
+    return float(1.0 - kept_in.sum(axis=1).mean() / size)
+
+
+def _among_best(scores: FloatArray, size: int) -> FloatArray:
+    """(rows, ideas) the chance of each to be among the ``size`` best of its row; equal scores share what is left."""
+    rounded = np.round(scores, 9)
+    last = -np.partition(-rounded, size - 1, axis=1)[:, size - 1 : size]
+    above, level = rounded > last, rounded == last
+    left = size - above.sum(axis=1, keepdims=True)
+    return np.asarray(above + level * left / level.sum(axis=1, keepdims=True))
 
 
 # --- ideas that lose their score ----------------------------------------------------------------------------

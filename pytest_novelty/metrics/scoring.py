@@ -27,6 +27,8 @@ def reliability(view: View) -> Computed:
     values = np.array([row for row in scores if len(row) == votes], dtype=np.float64)
     if len(values) < 3:
         return Estimate.undefined("needs three instances with all their scores", len(values))
+    if 2 * len(values) < len(scores):  # what the others would show, nobody knows
+        return Estimate.undefined(f"only {len(values)} of {len(scores)} instances have all their scores", len(values))
     means = values.mean(axis=1)
     within = np.square(values - means[:, None]).sum(axis=1)
     centred = means - means.mean()  # large means would lose digits in the sum of squares
@@ -42,7 +44,8 @@ def reliability(view: View) -> Computed:
     value = float(evaluate(stat, rows.sum(axis=0)))
     if not np.isfinite(value):
         return Estimate.undefined("all instances have the same score", len(values))
-    note = _votes_to_reach(value, votes)
+    left_out = len(scores) - len(values)
+    note = _votes_to_reach(value, votes) + (f"; {left_out} without all their scores left out" if left_out else "")
 
     def finish(core: Interval | None) -> Estimate:
         if core is None:

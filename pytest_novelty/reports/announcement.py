@@ -9,6 +9,7 @@ from pytest_novelty.gates import DEFAULT_STABILITY_GATE
 from pytest_novelty.granularity import CAPS, CHARACTERS_PER_TOKEN
 from pytest_novelty.judges.base import Judge
 from pytest_novelty.judges.families import family_of
+from pytest_novelty.looks import SampleRange
 from pytest_novelty.plan import Plan, SuitePlan
 from pytest_novelty.protocols import PROTOCOLS, thing_of
 from pytest_novelty.reports.text import plural, show_usd
@@ -50,6 +51,7 @@ def announce(plan: Plan, stored: Mapping[str, int], older: Mapping[str, int], wo
         and DEFAULT_STABILITY_GATE not in (*planned.suite.gates, *settings.gates)
     ]
     lines += list(_cuts(plan))
+    lines += list(_small(plan))
     lines += [f"novelty: no outcome can pass a gate: {text}" for text in plan.announcements()]
     if "all" in plan.settings.variants:
         lines += [
@@ -63,6 +65,23 @@ def announce(plan: Plan, stored: Mapping[str, int], older: Mapping[str, int], wo
         if planned.without_stability_gate
     ]
     return lines
+
+
+def _small(plan: Plan) -> Iterator[str]:
+    """Suites that have fewer instances than the sample asks for."""
+    sample = plan.settings.sample
+    if sample is None:
+        return
+    wanted = sample.last if isinstance(sample, SampleRange) else sample
+    for name, planned in plan.suites.items():
+        has = len(planned.suite.instances)
+        if has < wanted:
+            looks = (
+                f", so the looks are at {', '.join(map(str, planned.looks))}"
+                if len(planned.looks) > 1
+                else ", and all are asked"
+            )
+            yield f"novelty: {name} has {plural(has, 'instance')}, fewer than --novelty-sample={sample}{looks}"
 
 
 def _accounts(judges: Sequence[Judge]) -> Iterator[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict
 from typing import Any, Final
 
@@ -32,8 +32,9 @@ def comparison_blocks(found: RunComparison) -> Iterator[Block]:
     yield cost_block(found)
 
 
-def metrics_block(change: Change) -> Block:
-    """Metrics then and now, and how many verdicts are others."""
+def metrics_block(change: Change, *, starred: bool = False) -> Block:
+    """Metrics then and now (``starred``: those alone), and how many verdicts are others."""
+    listed = [metric for metric in change.metrics if (metric.starred if starred else _is_shown(metric))]
     headings: tuple[tuple[str, Justify], ...] = (
         ("metric", "left"),
         ("then", "right"),
@@ -53,12 +54,11 @@ def metrics_block(change: Change) -> Block:
             str(metric.difference.n or ""),
             "WORSE" if metric.worse else "better" if metric.better else "",
         )
-        for metric in change.metrics
-        if _is_shown(metric)
+        for metric in listed
     ]
     called = "" if change.before == change.judge else f" (then {change.before})"
     title = f"{clean(change.place, 200)}{called}: {plural(change.n, 'instance')} in both{_of(change)} ({STARRED})"
-    return Block(title, headings, tuple(rows), tuple(_verdict_notes(change)))
+    return Block(title, headings, tuple(rows), (*_without_interval(listed), *_verdict_notes(change)))
 
 
 def _of(change: Change) -> str:
@@ -72,10 +72,25 @@ def _is_shown(metric: MetricChange) -> bool:
     return bool(metric.old.value or metric.new.value or metric.moves)
 
 
+def _without_interval(metrics: Iterable[MetricChange]) -> Iterator[str]:
+    """Why some changes have no interval, or are none: a line a reason."""
+    names: dict[str, list[str]] = {}
+    for metric in metrics:
+        found = metric.difference
+        if found.value is None:
+            why = found.note.replace("for the variant", "now", 1).replace("for the reference", "then", 1)
+            names.setdefault(f"no change is given: {why or 'it is undefined'}", []).append(metric.metric)
+        elif found.low is None or found.high is None:
+            why = "only the test is made" if found.note == "no interval" else found.note
+            names.setdefault(f"the change has no interval: {why or 'none is defined'}", []).append(metric.metric)
+    for reason, own in names.items():
+        yield f"{', '.join(own)}: {clean(reason, 200)}"
+
+
 def _verdict_notes(change: Change) -> Iterator[str]:
     turned = change.turned
     if turned.flip_rate.value is not None:
-        noise = turned.null_flip_rate.value
+        noise = change.by_noise
         by_noise = "" if noise is None else f" ({100 * noise:.0f} % would be by its own noise)"
         text = f"verdicts: {show_points(turned.flip_rate)} % are others now{by_noise}"
         if turned.vote_shift.value is not None:
@@ -192,11 +207,9 @@ def cost_block(found: RunComparison) -> Block:
 
 
 def _cost(calls: Mapping[str, Any]) -> str:
-    made = calls["made"]
+    """Without a price per call: over all judges it would move with their shares, though no price did."""
     reused = f" ({calls['reused']:,} more were reused)" if calls["reused"] else ""
-    priced = made - calls["unpriced"]
-    each = f", {show_usd(calls['known_usd'] / priced)} each" if priced > 0 and calls["known_usd"] else ""
-    return f"{show_usd(calls['cost_usd'])} for {plural(made, 'call')}{each}{reused}"
+    return f"{show_usd(calls['cost_usd'])} for {plural(calls['made'], 'call')}{reused}"
 
 
 def comparison_to_dict(found: RunComparison) -> dict[str, Any]:
@@ -235,6 +248,7 @@ def _change_to_dict(change: Change) -> dict[str, Any]:
         ],
         "flip_rate": turned.flip_rate.to_dict(),
         "null_flip_rate": turned.null_flip_rate.to_dict(),
+        "own_noise_flip_rate": change.own_noise,
         "vote_shift": turned.vote_shift.to_dict(),
         "score_shift": turned.score_shift.to_dict(),
         "by_scores": turned.by_scores,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from pytest_novelty.metrics.view import Estimate
 from pytest_novelty.model import REFERENCE
 from pytest_novelty.reports.tables import Justify, new_table, styled
-from pytest_novelty.reports.text import clean, list_transitions
+from pytest_novelty.reports.text import clean, list_transitions, plural
 
 if TYPE_CHECKING:
     from pytest_novelty.metrics.comparison import Comparison
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 Column = tuple[str, Justify, Callable[["Comparison"], str]]
 
 _SPOKEN: Final = 12
-"""Comparisons that get a sentence each; more of them are a table."""
+"""Comparisons that get a sentence each; of more of them those under the reference do, if these are so few."""
 
 
 def comparison_lines(report: Report, colour: bool) -> Iterator[Any]:
@@ -48,11 +48,15 @@ def _of_suite(suite: Suite, found: list[Comparison], colour: bool) -> Iterator[A
         table.add_row(styled(_judges(item)), *(styled(cell(item)) for _, _, cell in shown), str(item.n))
     yield table
     places = ", first and second as the suite has them" if suite.protocol == "pairwise" else ""
-    for item in found if len(found) <= _SPOKEN else ():
+    spoken = found if len(found) <= _SPOKEN else [item for item in found if item.variant == REFERENCE]
+    spoken = spoken if len(spoken) <= _SPOKEN else []
+    for item in spoken:
         advice = f"; {item.advice}" if item.advice else ""
         yield styled(f"  {_judges(item)}: {clean(item.sentence + advice, 500)}.")
         if item.shift_starred and (turned := list_transitions(item.transitions)):
             yield styled(f"    verdicts of {item.second}, and of {item.first} instead{places}: {turned}", "dim")
+    if others := len(found) - len(spoken):
+        yield styled(f"  ({plural(others, 'sentence')} more, with what would decide, in --novelty-report)", "dim")
 
 
 def _judges(item: Comparison) -> str:

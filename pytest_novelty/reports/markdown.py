@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Final
 
-from pytest_novelty.deciding import FAIL, INCONCLUSIVE, NOT_ENFORCED, PASS
+from pytest_novelty.deciding import FAIL, INCONCLUSIVE, NOT_ENFORCED, PASS, GateResult
 from pytest_novelty.headline import headline_sentences
 from pytest_novelty.metrics.catalogue import CATALOGUE
 from pytest_novelty.metrics.view import Estimate
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from pytest_novelty.between_runs.comparing import RunComparison
-    from pytest_novelty.deciding import GateResult
+    from pytest_novelty.drifting import Drift
     from pytest_novelty.results import Report
 
 LIMIT: Final = 60_000
@@ -38,7 +38,7 @@ def report_to_markdown(report: Report) -> str:
     """
     parts = ["### Novelty judges\n"]
     parts += [f"{escape(clean(sentence))}\n" for sentence in headline_sentences(report)]
-    parts += _gates(report.gates)
+    parts += _gates([*report.gates, *report.drifts])
     parts += _drifts(report)
     if report.against is not None:
         parts += _changed(report.against)
@@ -84,7 +84,7 @@ def _fitted(parts: Iterable[str]) -> str:
 # --- sections ---------------------------------------------------------------------------------------------------
 
 
-def _gates(gates: list[GateResult]) -> Iterator[str]:
+def _gates(gates: list[GateResult | Drift]) -> Iterator[str]:
     """What fails and what is open in sight; what passes folded where there is much of it."""
     if not gates:
         return
@@ -98,14 +98,13 @@ def _gates(gates: list[GateResult]) -> Iterator[str]:
         yield _folded("The other gates", [_gate_block(ordered[len(first) :])])
 
 
-def _gate_block(gates: list[GateResult]) -> Block:
+def _gate_block(gates: list[GateResult | Drift]) -> Block:
     rows = []
     for gate in gates:
-        estimate = Estimate(gate.value, gate.low, gate.high, gate.n)
-        value = f"{show_value(gate.gate.metric, gate.value)} {show_interval(gate.gate.metric, estimate)}".strip()
+        name, value, advice = _cells_of(gate)
+        advice = "" if gate.decision == PASS else clean(advice, 200)
         word = DECISIONS[gate.decision][0]
-        advice = "" if gate.decision == PASS else clean(gate.advice, 200)
-        rows.append((word, gate.gate.text, gate.judge, clean(gate.suite, 100), value, str(gate.n), advice))
+        rows.append((word, name, gate.judge, clean(gate.suite, 100), value, str(gate.n), advice))
     headings: tuple[tuple[str, Justify], ...] = (
         ("", "left"),
         ("gate", "left"),
@@ -116,6 +115,16 @@ def _gate_block(gates: list[GateResult]) -> Block:
         ("", "left"),
     )
     return Block("", headings, tuple(rows))
+
+
+def _cells_of(gate: GateResult | Drift) -> tuple[str, str, str]:
+    """(what is asked for, what was found, what is to be said where it does not pass)."""
+    if isinstance(gate, GateResult):
+        estimate = Estimate(gate.value, gate.low, gate.high, gate.n)
+        value = f"{show_value(gate.gate.metric, gate.value)} {show_interval(gate.gate.metric, estimate)}".strip()
+        return gate.gate.text, value, gate.advice
+    differ = f"{plural(len(gate.differing), 'verdict')} differ{'s' * (len(gate.differing) == 1)}" if gate.n else ""
+    return f"compared with {clean(gate.against, 100)}", differ, gate.sentence
 
 
 def _drifts(report: Report) -> Iterator[str]:
@@ -138,11 +147,9 @@ def _changed(found: RunComparison) -> Iterator[str]:
     if found.notes:
         yield "".join(f"- {escape(clean(note, 300))}\n" for note in found.notes)
     for change in found.changes:
-        block = metrics_block(change)
-        starred = {metric.metric for metric in change.metrics if metric.starred}
-        rows = tuple(row for row in block.rows if row[0] in starred)
-        if rows or change.turned.starred:
-            yield _section(Block(block.title, block.headings if rows else (), rows, block.notes))
+        block = metrics_block(change, starred=True)
+        if block.rows or change.turned.starred:
+            yield _section(Block(block.title, block.headings if block.rows else (), block.rows, block.notes))
             if change.turned.starred and (turned := transitions_block(change)):
                 yield _folded(turned.title, [Block("", turned.headings, turned.rows)])
     yield f"{escape(cost_block(found).title)}\n"

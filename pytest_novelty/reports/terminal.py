@@ -215,9 +215,10 @@ def _decidedness(result: CaseResult) -> float:
 def _closing(report: Report) -> Iterator[Any]:
     yield ""
     idle = [gate for gate in report.gates if gate.decision == NOT_ENFORCED]
-    if idle:
+    if idle:  # of a comparison with recorded verdicts its own lines say why it is not
+        count = len(report.gates) + len(report.drifts)
         why = clean(idle[0].message.partition("; ")[0].removeprefix("not enforced: "), 160)
-        yield styled(f"Gates: {len(idle)} of {len(report.gates)} are not enforced: {why}.")
+        yield styled(f"Gates: {len(idle)} of {count} are not enforced: {why}.")
     for finding in report.findings:
         yield styled(f"Finding: {clean(finding)}", "yellow")
     for note in report.notes:

@@ -76,8 +76,14 @@ def variant_lines(report: Report, planned: SuitePlan, judge: str, width: int, co
         yield _table(report, planned, judge, found, width, colour)
         if width < _WIDE and planned.suite.protocol != "pointwise":
             yield styled(f"  (null flips are shown by terminals of {_WIDE} columns)", "dim")
+    alike: dict[Any, list[str]] = {}
     for item in found:
-        yield styled(f"  {item.variant} ({', '.join(item.changed)}): {clean(item.sentence, 300)}.")
+        alike.setdefault(_said(item), []).append(item.variant)
+    for item in found:
+        names = alike[_said(item)]
+        if item.variant != names[0]:  # said with the first of them
+            continue
+        yield styled(f"  {', '.join(names)} ({', '.join(item.changed)}): {clean(item.sentence, 300)}.")
         if item.moves and (turned := list_transitions(item.transitions)):
             places = ", first and second as the suite has them" if planned.suite.protocol == "pairwise" else ""
             yield styled(f"    verdicts{places}: {turned}", "dim")
@@ -122,6 +128,11 @@ def claim_lines(report: Report, planned: SuitePlan, judge: str, width: int, colo
 
 def _where(variant: str) -> str:
     return variant if variant.startswith("[") else f"[{variant}]"
+
+
+def _said(item: VariantResult) -> tuple[object, ...]:
+    """All that is said of a variant below the table: those of which the same is said are named together."""
+    return item.changed, item.sentence, list_transitions(item.transitions) if item.moves else ""
 
 
 def _table(report: Report, planned: SuitePlan, judge: str, found: list[VariantResult], width: int, colour: bool) -> Any:

@@ -408,6 +408,23 @@ def _soft_mean(means: FloatArray) -> float:
     return float((np.sum(law[VOTES + 1 :], axis=0) + law[VOTES] / 2).mean())
 
 
+def score_shift_in_clusters_cell(count: int, size: int, drift: float, spread: float) -> Cell:
+    """Scores of 0 to 10 that drift, each cluster by a normal of its own more."""
+    index = np.repeat(np.arange(count), size)
+
+    def run(rng: Rng, runs: int, resampler: Resampler) -> Pairs:
+        found: Pairs = []
+        for _ in range(runs):
+            base = rng.uniform(3, 7, count * size)
+            moved = base + drift + rng.normal(0, spread, count)[index]
+            sides = (rng.normal(means[:, None], 1.0, (len(index), VOTES)) for means in (moved, base))
+            pair = Pair(*(view_of_scores(side, resampler, clusters=index) for side in sides))
+            found += intervals([PAIRED["score_shift"].later(pair)])
+        return found
+
+    return Cell(f"score shift, {count} clusters of {size}, spread {spread:g}", count * size, drift, run, clusters=count)
+
+
 # --- the grid -----------------------------------------------------------------------------------------------
 
 
@@ -455,7 +472,7 @@ def score_and_claim_cells(sizes: tuple[int, ...]) -> Iterator[Cell]:
 
 
 def cluster_cells() -> Iterator[Cell]:
-    for count, size in ((3, 4), (3, 20), (5, 20), (8, 20), (10, 4), (20, 5), (40, 5)):
+    for count, size in ((3, 4), (3, 20), (5, 20), (8, 20), (10, 4), (20, 5), (40, 5), (66, 3)):
         for icc in (0.0, 0.3, 1.0):
             for kind in ("share", "paired", "mean"):
                 for rate in (0.05, 0.5):
@@ -463,6 +480,8 @@ def cluster_cells() -> Iterator[Cell]:
             for kind, rates in (("bias", (0.0, 0.1, 0.3)), ("excess", (0.0, 0.05, 0.3))):
                 for rate in rates if icc else rates[:1]:
                     yield cluster_cell(kind, count, size, rate, icc)
+        for spread in (0.0, 1.0):
+            yield score_shift_in_clusters_cell(count, size, 0.3, spread)
 
 
 def all_cells(sizes: tuple[int, ...]) -> Iterator[Cell]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import re
@@ -147,6 +148,13 @@ def test_every_option_and_command_of_the_recipes_exists() -> None:
     assert set(re.findall(r"--novelty-[a-z-]+", text)) <= known
 
 
+def test_what_is_to_be_installed_reads_golden_verdicts_too() -> None:
+    """Without syrupy every run is refused as soon as there is a file under ``golden/``, which the README says to commit."""
+    for name in ("github/novelty.yml", "gitlab/novelty.gitlab-ci.yml", "README.md"):
+        extras = re.findall(r"pytest-novelty\[(.*?)\]", (RECIPES / name).read_text())
+        assert [set(each.split(",")) for each in extras] == [{"golden", "xdist", "openai"}], name
+
+
 # --- gates and comparison -------------------------------------------------------------------------------------
 
 
@@ -279,6 +287,11 @@ def test_shards_come_to_what_one_machine_finds(where: str, project: Project) -> 
         assert kept[0] == kept[1]
     assert whole["calls"]["made"] == 0
     assert whole["calls"]["reused"] == one["calls"]["made"] == 48
+    shutil.rmtree(project.path / "shards")  # once more, with the store that there is now
+    status, out = project.run(part, **{names[0]: "1", names[1]: "4"})
+    assert (status, f"{2 * sizes[0]} reused" in out) == (0, True), out
+    status, out = project.run(merged[0])
+    assert (status, "shards/1.sqlite: 0 records added, 48 there already" in out) == (0, True), out
 
 
 # --- nightly --------------------------------------------------------------------------------------------------
@@ -304,15 +317,70 @@ def test_nightly(where: str, project: Project) -> None:
     assert project.read("nightly.json")["outcomes"]
 
 
-def test_a_store_with_other_answers_keeps_them_and_the_night_goes_on(project: Project) -> None:
-    status, _ = project.run(step("nightly", "Add what is recorded"))
-    assert status == 0
+def cache_keys(where: str, project: Project, night: int) -> tuple[str, str]:
+    """(prefix of what a runner restores, key under which it keeps the folder), as the runner reads the recipe."""
+    digest = hashlib.sha256((project.path / "novelty" / "cassette.jsonl").read_bytes()).hexdigest()
+    if where == "gitlab":
+        key = GITLAB["novelty-nightly"]["cache"]["key"]
+        assert key["files"] == [GITLAB["variables"]["CASSETTE"]]
+        return (f"{key['prefix']}-{digest}",) * 2
+    (cache,) = [step["with"] for step in GITHUB["jobs"]["nightly"]["steps"] if step.get("uses") == "actions/cache@v4"]
+    values = {"hashFiles(env.CASSETTE)": digest, "github.run_id": str(night)}
+    before, after = (re.sub(r"\$\{\{ (.*?) \}\}", lambda m: values[m[1]], cache[k]) for k in ("restore-keys", "key"))
+    assert after.startswith(before)
+    return before, after
+
+
+def night(where: str, project: Project, number: int) -> tuple[int, str]:
+    """(status, output) of a nightly job on a fresh machine with what its runner's cache restores."""
+    before, after = cache_keys(where, project, number)
+    caches = project.path / "caches"
+    found = sorted(caches.glob(f"{before}*"), key=lambda folder: folder.stat().st_mtime_ns)
+    shutil.rmtree(project.path / ".novelty", ignore_errors=True)
+    if found:
+        shutil.copytree(found[-1], project.path / ".novelty")
+    names = ("Add what is recorded", "Ask again")
+    script = "\n".join(step("nightly", name) for name in names) if where == "github" else scripts("novelty-nightly")
+    said = project.run(script)
+    shutil.rmtree(caches / after, ignore_errors=True)
+    shutil.copytree(project.path / ".novelty", caches / after)
+    (caches / after).touch()
+    return said
+
+
+@pytest.mark.skipif(not HAS_PROBE, reason="this version has no --novelty-probe")
+@pytest.mark.parametrize("where", ["github", "gitlab"])
+def test_nights_after_a_change_was_accepted_are_green(where: str, project: Project) -> None:
+    suite = project.path / "novelty" / "suite" / "suite.yaml"
+    head = json.loads(suite.read_text())
+    suite.write_text(json.dumps({**head, "gates": [], "defaults": {**head["defaults"], "votes": 3}}))
+    with serving(verdict="first") as server:
+        judge = {
+            "format": "novelty-judge/1", "name": "model", "model": "openai:m", "api_base": server.base_url, "max_tokens": 100,
+            "price": {"input": 0.1, "output": 0.1},
+        }  # fmt: skip
+        (project.path / "novelty" / "judge.yaml").write_text(json.dumps(judge))
+        project.variables["JUDGE"] = "novelty/judge.yaml"
+        project.record("novelty/judge.yaml")
+        said = [night(where, project, 1)]
+        server.change(verdict="second")
+        said.append(night(where, project, 2))
+        project.record("novelty/judge.yaml")
+        said.append(night(where, project, 3))
+    assert [status for status, _ in said] == [0, 1, 0], said
+    assert "drifted beyond its noise" in said[1][1]
+    assert "all 24 verdicts are the same" in said[2][1]
+
+
+def test_a_store_with_other_answers_than_the_cassette_stops_the_night(project: Project) -> None:
+    assert project.run(step("nightly", "Add what is recorded"))[0] == 0
+    assert project.run(step("nightly", "Add what is recorded"))[0] == 0
     lines = (project.path / "novelty/cassette.jsonl").read_text().splitlines()
-    first = json.loads(lines[0])
+    first = json.loads(lines[1])
     first["label"] = {"i000x": "i000y"}.get(first["label"], "i000x")
-    (project.path / "novelty/cassette.jsonl").write_text("\n".join([json.dumps(first), *lines[1:]]))
+    (project.path / "novelty/cassette.jsonl").write_text("\n".join([lines[0], json.dumps(first), *lines[2:]]))
     status, out = project.run(step("nightly", "Add what is recorded"))
-    assert (status, "1 conflict" in out) == (0, True)
+    assert (status, "1 conflict" in out) == (1, True)
 
 
 # --- pre-commit -----------------------------------------------------------------------------------------------

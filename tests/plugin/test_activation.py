@@ -41,6 +41,19 @@ def test_unknown_suite(ready: Lab, dist: str) -> None:
     )
 
 
+@pytest.mark.parametrize("option", ["--novelty-suite", "--novelty-store", "--novelty-report", "--novelty-baseline"])
+def test_names_that_no_file_can_have(ready: Lab, option: str) -> None:
+    """The system's words about a path that somebody named, not a traceback."""
+    (ready.path / "long.yaml").write_text(f"format: novelty-suite/1\nname: long\nextends: {'x' * 300}\n")
+    if option == "--novelty-suite":
+        ran = ready.judge("judge", "long.yaml")
+    else:
+        ran = ready.judge("judge", "landmarks-pairwise", f"{option}={'x' * 300}.json")
+    assert (ran.ret, ran.calls) == (4, [])
+    ran.assert_clean()
+    assert "File name too long" in ran.said
+
+
 @pytest.mark.parametrize(
     ("judge", "said"),
     [

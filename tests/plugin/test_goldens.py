@@ -205,7 +205,7 @@ def test_a_kill_during_the_write_leaves_the_old_file(lab: Lab, moment: str) -> N
     assert not ran.calls  # what was answered before the kill is stored
     (left,) = (lab.path / "golden").glob(".*")
     os.utime(left, (0, 0))
-    edit(lab, "golden/small.judge.txt", "\t0:2\t", "\t2:0\t")
+    edit(lab, "golden/small.judge.txt", 'version: "2"', 'version: "1"')
     lab.judge("judge other", "small", *UPDATE)
     assert not left.exists()
     assert "golden/small.judge.txt (8 changed)" in ran.plain
@@ -343,6 +343,30 @@ def test_a_file_that_cannot_be_read_costs_no_call(lab: Lab, dist: str) -> None:
     ran.assert_clean()
 
 
+@pytest.mark.parametrize(
+    ("protocol", "before", "after", "words"),
+    [
+        ("pairwise", "i001\ti001y\t", "i001\ti001x\t", "the label is i001x, and the votes say i001y"),
+        ("pairwise", "i001\ti001y\t", "i001\tnobody\t", "the label is nobody, and the votes say i001y"),
+        ("pairwise", "ab 0:2, ba 0:2", "0:2", "and the votes say not novel"),
+        ("pointwise", "i001\tnovel\t", "i001\tnot novel\t", "the label is not novel, and the votes say novel"),
+        ("pointwise", "i001\tnovel\t2:0", "i001\tnovel\tab 2:0", "these are no votes on a pointwise suite"),
+    ],
+)
+def test_labels_that_contradict_their_votes_cost_no_call(
+    lab: Lab, protocol: str, before: str, after: str, words: str
+) -> None:
+    lab.suite(n=8, protocol=protocol)
+    lab.judge("judge", "small", *UPDATE)
+    lab.forget_calls()
+    edit(lab, "golden/small.judge.txt", before, after)
+    ran = lab.judge("judge", "small", "--novelty-refresh")
+    assert ran.ret == 4, ran.said
+    assert words in ran.plain
+    assert not lab.logged()
+    ran.assert_clean()
+
+
 def test_golden_verdicts_need_syrupy(lab: Lab) -> None:
     lab.judge("judge", "small", *UPDATE)
     edit(
@@ -370,9 +394,31 @@ def test_nothing_is_written_into_an_installation(lab: Lab) -> None:
     assert not list(folder.rglob("golden"))
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="has no folder that nobody can write into")
+@pytest.mark.parametrize("kind", ["file", "not writable", "leads nowhere"])
+def test_a_folder_that_cannot_be_written_costs_no_call(lab: Lab, kind: str, dist: str) -> None:
+    if kind == "file":
+        (lab.path / "golden").write_text("a file in its place")
+    else:
+        (lab.path / "golden").symlink_to("/proc/sys" if kind == "not writable" else lab.path / "nowhere")
+    ran = lab.judge("judge", "small", *UPDATE, dist=dist)
+    assert ran.ret == 4, ran.said
+    assert (
+        "is no folder, and golden verdicts are written there" if kind == "file" else "cannot be written"
+    ) in ran.plain
+    assert not lab.logged()
+    ran.assert_clean()
+    assert lab.judge("judge", "small").ret == 0
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="folders have no such mode")
-def test_a_folder_that_cannot_be_written_fails_the_run(lab: Lab) -> None:
-    (lab.path / "golden").write_text("a file in its place")
+def test_a_folder_that_cannot_be_written_any_more_fails_the_run(lab: Lab) -> None:
+    edit(
+        lab,
+        "conftest.py",
+        "log(request)\n    return right",
+        "log(request)\n    (HERE / 'golden').write_text('a file')\n    return right",
+    )
     ran = lab.judge("judge", "small", *UPDATE)
     assert ran.ret == 1
     assert "ERROR: " in ran.plain
@@ -396,7 +442,7 @@ def test_keys_are_masked(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("recorded", [True, False])
 def test_what_another_run_records_meanwhile_stays(lab: Lab, recorded: bool) -> None:
     lab.judge("judge", "small", *UPDATE, *([] if recorded else ["-k", "i005"]))
-    theirs = file_of(lab).read_text().replace("i005\tnovel\t2:0", "i005\tnovel\t1:1")
+    theirs = file_of(lab).read_text().replace("i005\tnovel\t2:0", "i005\ttie\t1:1")
     assert "1:1" in theirs
     (lab.path / "theirs.txt").write_text(theirs)
     if not recorded:
@@ -406,7 +452,7 @@ def test_what_another_run_records_meanwhile_stays(lab: Lab, recorded: bool) -> N
     ran = lab.judge("judge", "small", *UPDATE, "-k", "i001", "--novelty-refresh")
     assert ran.ret == 0, ran.said
     found = rows(file_of(lab))
-    assert found["i005"][:2] == ["novel", "1:1"]
+    assert found["i005"][:2] == ["tie", "1:1"]
     assert found["i001"][:2] == ["novel", "2:0"]
     assert len(found) == (8 if recorded else 2)
 

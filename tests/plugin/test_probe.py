@@ -18,6 +18,8 @@ _JUDGE = """
         told = (HERE / "state").read_text().split()
         said = right(request) if "turned" not in told else {"novel": not right(request)["novel"]}
         same = (request.ideas[0].title.split()[0], request.variant, str(request.order), str(request.sample))
+        if "failing" in told and same[3] == "1" and same[0] in ("i003", "i004"):
+            raise OSError("gone")
         times = sum(tuple(line.split("\t")[1:]) == same for line in (HERE / "calls.log").read_text().splitlines())
         if random.Random(f"{same} {times}").random() < 0.1:
             said = {"novel": not said["novel"]}
@@ -102,6 +104,51 @@ def test_the_first_probe_is_the_first_generation(lab: Lab) -> None:
     assert drift(second)["n"] == 10
 
 
+def test_answers_of_today_are_not_mixed_into_the_first_generation(lab: Lab, dist: str) -> None:
+    state(lab, "m-01 failing")
+    assert lab.judge().ret == 1
+    state(lab, "m-02 turned")
+    first = keys(lab)
+    ran = lab.judge("judge", "small", "--novelty-probe=40", dist=dist)
+    assert len(ran.calls) == 120  # every vote of every instance is asked
+    assert sorted(key for key in keys(lab) if "~" not in key) == sorted(first)
+    assert (drift(ran)["n"], drift(ran)["verdict"]) == (40, "drifted")
+    assert {row["before"].count(":") for row in drift(ran)["differing"]} == {1}  # no vote that failed
+    assert "no stored verdicts" not in ran.plain
+    assert (
+        "2 votes of judge on 2 instances of small not compared: the call failed, or was not made, when it was recorded or now"
+        in ran.plain
+    )
+    assert ran.report["calls"]["reused"] == 0
+
+
+def test_calls_that_fail_in_a_probe_are_left_out_and_named(lab: Lab) -> None:
+    lab.suite(n=10, votes=2)
+    lab.judge()
+    state(lab, "m-01 failing")
+    ran = lab.judge("judge", "small", "--novelty-probe=10")
+    assert drift(ran)["n"] == 10
+    assert "2 votes of judge on 2 instances of small not compared" in ran.plain
+    lab.suite(n=10, votes=1)
+    edit = (lab.path / "conftest.py").read_text().replace('same[3] == "1"', 'same[3] == "0"')
+    (lab.path / "conftest.py").write_text(edit)
+    one = lab.judge("judge", "small", "--novelty-probe=10")
+    assert drift(one)["n"] == 8
+    assert "no vote of 2 of these was answered both times: left out" in one.plain
+
+
+def test_a_case_of_two_tests_is_asked_once_and_not_compared_with_itself(lab: Lab) -> None:
+    mark = '@pytest.mark.novelty(suite="small")'
+    lab.test_file(
+        f"import pytest\n{mark}\ndef test_a(novelty_case): novelty_case.outcome()\n"
+        f"{mark}\ndef test_b(novelty_case): novelty_case.outcome()\n"
+    )
+    ran = lab.pytest("test_own.py", "--novelty-judge=judge", "--novelty-probe=5", "--novelty-report=report.json")
+    assert len(ran.calls) == 15, ran.said
+    assert not ran.report["drift"]
+    assert "5 of 5 instances of small had no stored verdicts of judge" in ran.plain
+
+
 def test_golden_verdicts_are_what_a_probe_is_compared_with(lab: Lab) -> None:
     lab.judge("judge", "small", "-p", "syrupy", "--snapshot-update")
     lab.path.joinpath(".novelty", "verdicts.sqlite").unlink()  # a fresh checkout has no store
@@ -140,11 +187,26 @@ def test_variants_are_not_probed(lab: Lab) -> None:
 def test_a_probe_has_a_price_beforehand_and_keeps_a_budget(lab: Lab) -> None:
     lab.judge()
     dry = lab.judge("judge", "small", "--novelty-probe=10", "--novelty-dry-run")
-    assert "30 calls, 0 stored, 30 to make" in dry.plain
+    assert "30 calls, all asked past the store" in dry.plain
     assert "$0.03" in dry.plain
     within = lab.judge("judge", "small", "--novelty-probe=10", "--novelty-budget=0.0151")
     assert 0 < len(within.calls) <= 15
     assert drift(within)["n"] <= 5
+
+
+def test_a_probe_says_what_its_budget_left_out(lab: Lab, dist: str) -> None:
+    lab.judge()
+    ran = lab.judge("judge", "small", "--novelty-probe=20", "--novelty-budget=0.0301", dist=dist)
+    left_out = 20 - drift(ran)["n"]
+    assert 10 <= left_out < 20
+    assert (
+        f"{left_out} of the 20 instances of small that judge is probed with were not judged because the budget was reached, "
+        "and are not compared" in ran.plain
+    )
+    assert "a budget is of one run, and the next probe asks all anew" in ran.plain
+    assert "no stored verdicts" not in ran.plain
+    some = lab.judge("judge", "small", "--novelty-probe=20", "-k", "i001 or i002 or i003 or i004 or i005")
+    assert "were not judged in this run, and are not compared" in some.plain
 
 
 def test_a_replay_reads_what_a_run_reads(lab: Lab) -> None:

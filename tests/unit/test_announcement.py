@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from pytest_novelty._pytest.output import _workers
+from pytest_novelty.looks import SampleRange
 from pytest_novelty.plan import Plan, make_plan
 from pytest_novelty.reports.announcement import announce, calls_in_flight
 from pytest_novelty.settings import Settings
@@ -74,3 +75,20 @@ def test_workers_are_counted_before_there_are_any(dist: str, tx: list[str], work
     config = SimpleNamespace(option=SimpleNamespace(tx=tx), getoption=lambda name, default: dist)
     assert _workers(config) == workers
     assert _workers(SimpleNamespace(option=SimpleNamespace(), getoption=lambda name, default: default)) == 1
+
+
+@pytest.mark.parametrize(
+    ("sample", "said"),
+    [
+        (SampleRange(100, 300), "fewer than --novelty-sample=100..300, so the looks are at 100, "),
+        (SampleRange(200, 300), "fewer than --novelty-sample=200..300, and all are asked"),
+        (1000, "fewer than --novelty-sample=1000, and all are asked"),
+        (20, ""),
+        (SampleRange(10, 20), ""),
+    ],
+)
+def test_a_sample_that_a_suite_does_not_have_is_announced(sample: int | SampleRange, said: str, tmp_path: Path) -> None:
+    plan = plan_of(tmp_path, None, sample=sample)
+    text = "\n".join(announce(plan, {}, {}))
+    has = len(plan.suites["landmarks-pairwise"].suite.instances)
+    assert (f"novelty: landmarks-pairwise has {has} instances, {said}" in text) if said else "fewer than" not in text

@@ -14,7 +14,7 @@ PACKAGE = Path(pytest_novelty.__file__).parent
 
 LAYERS = [
     ["errors", "verdicts", "model", "digests", "data", "masking"],
-    ["validation", "strict_yaml", "jsonl", "parsing", "looks", "settings"],
+    ["validation", "strict_yaml", "jsonl", "exports", "parsing", "looks", "settings"],
     ["protocols"],
     ["metrics.catalogue", "metrics.distributions", "metrics.resampling", "metrics.intervals", "metrics.auroc"],
     ["metrics.permutation", "metrics.planning", "gates", "deciding", "feasibility"],
@@ -63,7 +63,7 @@ LAYERS = [
         "claiming",
         "comparing",
     ],
-    ["golden", "drifting", "probing"],
+    ["tallies", "golden", "relabelling", "drifting", "probing"],
     ["reports", "results", "dryrun", "keeping", "between_runs"],
     ["stopping"],
     ["evaluation", "cli", "cli_store", "cli_compare"],

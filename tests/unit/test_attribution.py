@@ -20,6 +20,7 @@ from pytest_novelty.attribution import (
     attribute,
     name_change,
 )
+from pytest_novelty.metrics.power import Seen
 from pytest_novelty.metrics.view import Estimate
 
 SINGLE = {
@@ -33,7 +34,7 @@ COMPARED = {
     "score_shift": Estimate(-0.8, -1.0, -0.6, 120),
     "score_rms_shift": Estimate(1.2, 1.0, 1.4, 120),
 }
-QUIET = Facts(("prompt",), 120, SINGLE, SINGLE, COMPARED, moved_p=0.6, seen=0.14)
+QUIET = Facts(("prompt",), 120, SINGLE, SINGLE, COMPARED, moved_p=0.6, seen=Seen(0.14))
 MOVED = replace(QUIET, moved_p=0.001, noise=0.12)
 
 
@@ -153,12 +154,21 @@ def test_no_effect_found() -> None:
         NOTHING,
         "no effect found in n = 120; an effect above 14 points would have been seen 4 times in 5",
     )
-    assert attribute(replace(QUIET, seen=0.01))[1].endswith("an effect above 1 point would have been seen 4 times in 5")
-    assert attribute(replace(QUIET, seen=None)) == (
+    assert attribute(replace(QUIET, seen=Seen(0.01)))[1].endswith(
+        "an effect above 1 point would have been seen 4 times in 5"
+    )
+    assert attribute(replace(QUIET, seen=Seen())) == (
         NOTHING,
         "no effect found in n = 120; so few would not have shown any",
     )
-    assert attribute(replace(QUIET, seen=None, by_scores=True))[1] == "no effect found in n = 120"
+    by_scores = replace(QUIET, seen=Seen(drift=0.256), by_scores=True)
+    assert attribute(by_scores)[1] == (
+        "no effect found in n = 120; a drift of the mean score above 0.26 would have been seen 4 times in 5"
+    )
+    assert attribute(replace(QUIET, seen=Seen(0.14, 0.256)))[1] == (
+        "no effect found in n = 120; an effect above 14 points or a drift of the mean score above 0.26 would have been seen "
+        "4 times in 5"
+    )
 
 
 def test_the_same_calls() -> None:

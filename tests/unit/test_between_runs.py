@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import random
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -18,9 +19,10 @@ from pytest_novelty.between_runs.reading import SavedReport, load_report, read_r
 from pytest_novelty.cli import main
 from pytest_novelty.errors import SettingsError
 from pytest_novelty.metrics.catalogue import CATALOGUE
-from pytest_novelty.model import NOT_NOVEL, NOVEL, Axes, Suite, Variant
+from pytest_novelty.model import NOT_NOVEL, NOVEL, Axes, Idea, Instance, Suite, Variant
 from pytest_novelty.reports.between_runs import comparison_blocks, comparison_to_dict
 from pytest_novelty.reports.blocks import render_blocks
+from pytest_novelty.reports.markdown import comparison_to_markdown
 from pytest_novelty.results import Report
 
 PARTS = ("value", "low", "high", "n", "method", "sd")
@@ -187,6 +189,20 @@ def test_the_same_judge_asked_again_is_hardly_ever_worse(pairs: Suite) -> None:
     assert sum(bool(item.changes[0].turned.flip_rate.value) for item in found) > 12
 
 
+def test_what_noise_would_turn_is_of_each_run_by_itself_where_votes_moved(pairs: Suite) -> None:
+    """Every instance's vote turned: pooled votes would say that noise turns half of the verdicts of a judge without any."""
+    old, new, same = (evaluate({"mine": right(*how)}, pairs, votes=3) for how in ((1.0,), (0.0, "2"), (1.0, "3")))
+    found = compared(old, new)
+    (change,) = found.changes
+    assert change.turned.starred
+    assert (change.turned.null_flip_rate.value or 0) > 0.3
+    assert change.by_noise == pytest.approx(0, abs=0.01)
+    assert "verdicts: 100 [94, 100] % are others now (0 % would be by its own noise)" in shown(found)
+    assert comparison_to_dict(found)["changes"][0]["own_noise_flip_rate"] == change.own_noise
+    (still,) = compared(old, same).changes
+    assert (still.own_noise, still.by_noise) == (None, still.turned.null_flip_rate.value)
+
+
 def test_one_family_over_all_that_is_tested(pairs: Suite) -> None:
     """The p of two judges and two variants are adjusted together; what differs nowhere is no test."""
     judges = {"a": right(0.9), "b": right(0.6), "c": right(1.0)}
@@ -309,11 +325,61 @@ def test_variants_by_judge(pairs: Suite) -> None:
 def test_cost_then_and_now(pairs: Suite) -> None:
     old = evaluate({"mine": right(0.9)}, pairs, votes=1)
     dear = judge_of(lambda request, vote, _: {"winner": "A", "cost_usd": 0.5}, "2")
-    assert "Cost: $30.00 for 120 calls, $0.25 each then, $60.00 for 120 calls, $0.50 each now." in shown(
+    assert "Cost: $30.00 for 120 calls then, $60.00 for 120 calls now." in shown(
         compared(old, evaluate({"mine": dear}, pairs, votes=1))
     )
     unknown = judge_of(lambda request, vote, _: {"winner": "A", "cost_usd": None}, "2")
     assert "an unknown amount for 120 calls now" in shown(compared(old, evaluate({"mine": unknown}, pairs, votes=1)))
+
+
+def test_cost_is_not_averaged_over_a_free_judge_and_a_paid_one(pairs: Suite) -> None:
+    free = right(0.9, "free")
+    judges = {"paid": right(0.9), "free": judge_of(lambda r, vote, _: {"winner": "A", "cost_usd": 0.0}, "2"), "b": free}
+    old, new = (
+        evaluate(judges, pairs, votes=1),
+        evaluate({name: judges[name] for name in ("paid", "b")}, pairs, votes=1),
+    )
+    text = shown(compared(old, new))
+    assert "Cost: $60.00 for 360 calls then, $60.00 for 240 calls now." in text
+    assert "paid: $30.00 then, $30.00 now" in text
+    assert " each" not in text.partition("Cost: ")[2]
+
+
+def test_why_a_change_has_no_interval_is_said(ideas: Suite, make_suite: MakeSuite, make_instance: Any) -> None:
+    old, new = (evaluate({"mine": judge_of(scored, version, threshold=5.0)}, ideas, votes=3) for version in "12")
+    lines = [line.strip() for line in shown(compared(old, new)).splitlines()]
+    assert "reliability, score_levels: no change is given: no mean over instances, so no paired difference" in lines
+    assert "auroc: the change has no interval: only the test is made" in lines
+    found = compared(old, new)
+    text = comparison_to_markdown(found)
+    assert (
+        "- reliability, score_levels: no change" not in text.partition("<details>")[0]
+    )  # nor is any of them in the table
+    assert "- reliability, score_levels: no change" in text
+
+    first, second = make_instance("pairwise").ideas
+    told = {letter: f"a text on {letter}" for letter in "abc"}
+    made = [
+        make_instance(
+            "pairwise",
+            f"t{k}{one}{two}",
+            strata={"triad": f"t{k}"},
+            ideas=(
+                replace(first, title=one, text=f"{told[one]} {k}"),
+                replace(second, title=two, text=f"{told[two]} {k}"),
+            ),
+        )
+        for k in range(6)
+        for one, two in ("ab", "bc", "ca")
+    ]
+    in_triads = make_suite("pairwise", *made)
+    ranks = judge_of(lambda r, *_: {"winner": "A" if r.ideas[0].title < r.ideas[1].title else "B"})
+    circles = judge_of(
+        lambda r, *_: {"winner": "A" if r.ideas[0].title + r.ideas[1].title in ("ab", "bc", "ca") else "B"}, "2"
+    )
+    found = compared(*(evaluate({"mine": judge}, in_triads, votes=1) for judge in (ranks, circles)))
+    lines = [line.strip() for line in shown(found).splitlines()]
+    assert "cyclic_triads: no change is given: no mean over instances, so no paired difference" in lines
 
 
 def test_scores_have_no_difference_where_none_can_be_paired(ideas: Suite) -> None:
@@ -461,6 +527,107 @@ def _broken(report: dict[str, Any]) -> Sequence[tuple[bytes, str]]:
         (json.dumps(vote).encode(), "has the label 'none of them', which is none of the instance's"),
         (json.dumps(again).encode(), " of made is there twice"),
     ]
+
+
+def _set(*path: Any) -> Callable[[Any], None]:
+    """Set the value at a path; the last of ``path`` is the value."""
+
+    def change(data: Any) -> None:
+        *places, last, value = path
+        for place in places:
+            data = data[place]
+        data[last] = value
+
+    return change
+
+
+def _each(section: str, name: str, value: Any) -> Callable[[Any], None]:
+    return lambda data: [row.update({name: value}) for row in data[section]] and None
+
+
+def _lowered(data: Any, name: str) -> None:
+    row = next(row for row in data["metrics"] if row["metric"] == name)
+    row["value"] = 0.123
+
+
+NOT_FINITE = [
+    (_set("metrics", 0, "value", math.nan), "metrics[0].value: NaN is not a number of JSON"),
+    (_set("metrics", 0, "low", math.inf), "metrics[0].low: Infinity is not a number of JSON"),
+    (_set("outcomes", 0, "score", math.nan), "outcomes[0].score: NaN is not a number of JSON"),
+    (_set("calls", "known_usd", -math.inf), "calls.known_usd: -Infinity is not a number of JSON"),
+    (_set("run", "seed", -5), "seed: "),
+    (_set("run", "seed", 2**32), "seed: "),
+]
+CONTRADICTIONS = [
+    (_set("outcomes", 0, "tallies", "ab", "votes", {"i000x": 10**9}), "outcomes[0].tallies.ab.votes.i000x: "),
+    (_set("outcomes", 0, "tallies", "ab", "votes", {"i000x": -3}), "outcomes[0].tallies.ab.votes.i000x: "),
+    (_set("outcomes", 0, "tallies", "ab", "failed", {"error": 10**9}), "outcomes[0].tallies.ab.failed.error: "),
+    (_set("outcomes", 0, "tallies", "ab", "failed", {"error": 3}), "counts 6 votes in the order ab, and 3 were asked for"),
+    (_set("outcomes", 0, "tallies", "ab", "failed", {"lost": 1}), "has calls that failed as 'lost'"),
+    (_set("outcomes", 0, "tallies", "-", {"votes": {}, "failed": {"error": 1}}), "has votes in the order '-'"),
+    (_set("outcomes", 0, "result", "tie"), "is 'tie', and its label 'i000x' against 'i000x' is 'correct'"),
+    (_set("outcomes", 0, "correct", False), "is 'correct' and has correct = False"),
+    (_set("outcomes", 0, "score", 0.5), "has the score 0.5, and its votes have the mean None"),
+    (_set("outcomes", 0, "scores", [0.5] * 7), "has 7 scores of 6 answers"),
+    (_each("outcomes", "label", "tie"), "its label 'tie' against 'i000x' is 'tie'"),
+    (
+        lambda data: [_each("outcomes", *item)(data) for item in (("label", "tie"), ("result", "tie"), ("correct", False))],
+        "has the label 'tie', and its votes come to 'i000x'",
+    ),
+    (_set("metrics", []), "strict_accuracy of mine on made, reference, is missing from the metrics"),
+    (lambda data: _lowered(data, "strict_accuracy"), "strict_accuracy of mine on made, reference, is 0.123, and its"),
+    (lambda data: _lowered(data, "invalid_rate"), "invalid_rate of mine on made, reference, is 0.123, and its"),
+    (lambda data: _lowered(data, "tie_rate"), "tie_rate of mine on made, reference, is 0.123, and its outcomes come to 0"),
+    (_set("run", "settings", "votes", "x"), "settings.votes: "),
+    (_set("run", "settings", "failures", None), "settings.failures: "),
+    (_set("run", "settings", "orders", "ba"), "settings.orders: "),
+    (_set("instances", 0, "gold", None), "the instance 'i000' of made has no gold, unlike its suite"),
+    (_set("instances", 0, "cluster", "1"), "the instance 'i000' of made has a cluster, unlike its suite"),
+    (_set("instances", 0, "ideas", ["i000x"]), "the instance 'i000' of made has 1 ideas"),
+    (lambda data: data["instances"].pop(), "the suite made has 60 instances, and 59 are told"),
+    (_set("run", "suites", 0, "protocol", "triple"), "the suite made has the protocol 'triple'"),
+]  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def good_report() -> dict[str, Any]:
+    """Of a judge that is always right."""
+    ideas = {name: Idea(name, f"{name} title", "Text.") for k in range(60) for name in (f"i{k:03}x", f"i{k:03}y")}
+    made = tuple(Instance(f"i{k:03}", (ideas[f"i{k:03}x"], ideas[f"i{k:03}y"]), f"i{k:03}x") for k in range(60))
+    suite = Suite(
+        "made", "1", "pairwise", "planted", made, {"reference": Variant("reference", Axes(prompt="pairwise/reference"))},
+        "0" * 32, Path(),
+    )  # fmt: skip
+    judge = judge_of(lambda request, *_: {"winner": "A" if request.ideas[0].title[4] == "x" else "B"})
+    return dict(evaluate({"mine": judge}, suite, votes=3).to_dict())
+
+
+@pytest.mark.parametrize(("change", "told"), [*NOT_FINITE, *CONTRADICTIONS], ids=map(str, range(30)))
+def test_what_no_run_writes_is_refused_and_the_place_is_said(
+    change: Callable[[Any], None],
+    told: str,
+    run: Callable[..., tuple[int, str, str]],
+    good_report: dict[str, Any],
+    tmp_path: Path,
+) -> None:
+    good, bad = tmp_path / "good.json", tmp_path / "bad.json"
+    good.write_text(json.dumps(good_report))
+    data = json.loads(json.dumps(good_report))
+    change(data)
+    bad.write_text(json.dumps(data))
+    for pair in ((good, bad), (bad, good)):
+        status, out, err = run(*pair)
+        assert (status, out) == (4, "")
+        assert err.startswith(f"pytest-novelty: {bad}: is not a report that can be compared: ")
+        assert told in err
+
+
+def test_counts_may_be_written_as_numbers_with_a_point(good_report: dict[str, Any]) -> None:
+    data = json.loads(json.dumps(good_report))
+    data["run"]["seed"] = float(data["run"]["seed"])
+    data["outcomes"][0]["tallies"]["ab"]["votes"] = {"i000x": 3.0}
+    key = ("made", "reference", "mine")
+    assert (read_report(data, "now").views[key].counts == read_report(good_report, "now").views[key].counts).all()
 
 
 def test_what_is_no_report(run: Callable[..., tuple[int, str, str]], pairs: Suite, tmp_path: Path) -> None:

@@ -46,7 +46,9 @@ def test_what_an_export_can_have_is_read(change: dict[str, Any], tmp_path: Path)
 @pytest.mark.parametrize(
     ("change", "told"),
     [
-        *[({"score": score}, "score is too large for a number") for score in (1e308, -1e21, "1e400")],
+        *[({"score": score}, "score is too large for a number") for score in (1e308, -1e21)],
+        ({"score": "1e400"}, "score: 1e400 is too large for a number"),
+        ({"raw": '{"score": NaN}'}, "raw is not the JSON text of an answer"),
         *[
             ({name: -1}, f"{name} is below 0")
             for name in ("tokens_in", "tokens_out", "tokens_cached", "tokens_reasoning")

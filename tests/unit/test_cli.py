@@ -332,7 +332,9 @@ def test_export_is_sorted_ascii_and_whole(run: Said, store: Path, tmp_path: Path
     status, out, err = run("export", "--store", store)
     assert (status, err) == (0, "")
     assert out.isascii()
-    rows = [json.loads(line) for line in out.splitlines()]
+    first, *lines, last = out.splitlines()
+    assert (first, last) == ('{"format":"novelty-records/1"}', '{"records":24}')
+    rows = [json.loads(line) for line in lines]
     assert len(rows) == 2 * 3 * 4
     slots = [(row["instance"], row["judge"], row["order"], row["sample"]) for row in rows]
     assert slots == sorted(slots)
@@ -343,7 +345,7 @@ def test_export_is_sorted_ascii_and_whole(run: Said, store: Path, tmp_path: Path
 
 
 def test_export_of_one_judge(run: Said, store: Path) -> None:
-    rows = [json.loads(line) for line in run("export", "--store", store, "--judge", "zeta")[1].splitlines()]
+    rows = [json.loads(line) for line in run("export", "--store", store, "--judge", "zeta")[1].splitlines()[1:-1]]
     assert [row["judge"] for row in rows] == ["zeta"] * 12
 
 
@@ -418,3 +420,12 @@ def test_usage(arguments: list[str], said: str, capsys: pytest.CaptureFixture[st
         main(arguments)
     assert raised.value.code == 2
     assert said in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("command", [["validate"], ["prompts", "diff"], ["store", "info"]])
+def test_a_name_that_no_file_can_have(command: list[str], run: Said) -> None:
+    option = ["--store"] if command == ["store", "info"] else []
+    also = ["P1"] if command == ["prompts", "diff"] else []
+    status, _, said = run(*command, *option, "x" * 300, *also)
+    assert status == 4
+    assert "xxx...: File name too long" in said

@@ -14,6 +14,7 @@ from pytest_novelty import evaluate
 from pytest_novelty.comparing import describe
 from pytest_novelty.metrics.comparison import Comparison
 from pytest_novelty.metrics.differences import Change
+from pytest_novelty.metrics.power import Seen
 from pytest_novelty.metrics.view import Estimate
 from pytest_novelty.model import Axes, Suite, Variant
 from pytest_novelty.reports.terminal import render
@@ -22,7 +23,7 @@ from pytest_novelty.results import Report
 NOTHING = Estimate.undefined("")
 BASE = Comparison(
     "new", "old", "s", "reference", 120, Estimate(0.04, -0.02, 0.1, 120), Estimate(0.2, 0.1, 0.3, 120), Estimate(0.31, 0.24, 0.39, 120),
-    p=0.4, p_holm=0.8, shift_p=0.2, shift_p_holm=0.4, seen=0.14,
+    p=0.4, p_holm=0.8, shift_p=0.2, shift_p_holm=0.4, seen=Seen(0.14),
 )  # fmt: skip
 
 
@@ -30,7 +31,7 @@ BASE = Comparison(
     ("changed", "said"),
     [
         ({}, "no difference between their votes found in n = 120; a shift above 14 points would have been seen 4 times in 5"),
-        ({"seen": None}, "no difference between their votes found in n = 120, and so few would not have shown any"),
+        ({"seen": Seen()}, "no difference between their votes found in n = 120; so few would not have shown any"),
         ({"shift_p_holm": 0.05, "noise": 0.12}, "its votes differ from old's beyond noise (vote shift 31 points [24, 39], 12 % would differ by their own noise)"),
         ({"shift_p_holm": 0.01, "by_scores": True}, "its scores differ from old's beyond noise"),
         ({"shift_p": None, "shift_p_holm": None, "untested": "why"}, "how far they lie apart cannot be told (why)"),

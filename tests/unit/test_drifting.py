@@ -416,4 +416,93 @@ def test_a_run_that_only_read_the_store_says_so(take: Callable[..., Taken]) -> N
     (reused,) = compare_all([compare(plan, planned, judge, taken, taken, "golden", (240, 240))])
     (asked,) = compare_all([compare(plan, planned, judge, taken, taken, "golden", (239, 240))])
     assert "nothing was asked: all verdicts come from the store" in reused.sentence
+    assert "another recording" not in reused.sentence
     assert "nothing was asked" not in asked.sentence
+
+
+def test_a_judge_that_was_not_asked_did_not_change(take: Callable[..., Taken]) -> None:
+    before, after = take(STEADY), take(TURNED)
+    (stored,) = compare_all([compare(*after[:3], before[3], after[3], "golden", (240, 240))])
+    assert (stored.verdict, stored.decision) == (DRIFTED, FAIL)
+    assert "the judge itself" not in stored.sentence
+    assert "all verdicts come from the store, which is another recording than the file's" in stored.sentence
+
+
+# --- thresholds ---------------------------------------------------------------------------------------------
+
+
+def scorer(threshold: float | None, *, exact: bool = False, higher_is: str = "novel") -> Any:
+    return versioned("1", threshold=threshold, deterministic=exact, higher_is=higher_is, score_range=(-9, 99))
+
+
+@pytest.fixture
+def take_scores(take: Callable[..., Taken]) -> Callable[..., Taken]:
+    def build(
+        threshold: float | None, setting: float | None = None, *, moved: float = 0.0, seed: int = 0, **how: Any
+    ) -> Taken:
+        rng = random.Random(seed)
+        scores = [[k % 10 + moved + rng.random() / 10 for _ in range(3)] for k in range(40)]
+        judge = scorer(threshold, **how)
+        return take(
+            ["..."] * 40, protocol="pointwise", gold="novel", scores=scores, judge=judge,
+            traits=bind_judge("judge", judge).traits, settings={"threshold": setting},
+            **({} if setting is None else {"threshold": setting}),
+        )  # fmt: skip
+
+    return build
+
+
+@pytest.mark.parametrize("exact", [True, False])
+@pytest.mark.parametrize(("own", "setting", "count"), [(5.0, 7.0, 8), (None, 7.0, 40), (5.0, 2.0, 12)])
+def test_a_threshold_that_was_set_is_no_noise_and_no_drift(
+    take_scores: Callable[..., Taken], own: float | None, setting: float, count: int, exact: bool
+) -> None:
+    plain, other = take_scores(own, exact=exact), take_scores(own, setting, exact=exact)
+    for before, after in ((plain, other), (other, plain)):
+        drift = drift_of(before, after)
+        assert (drift.verdict, drift.decision, len(drift.relabelled)) == (SAME, PASS, count)
+        assert not drift.differing
+        assert drift.flip_rate.value in (0.0, None)
+        assert drift.sentence.startswith(
+            f"the scores of all 40 instances are the same; {count} of 40 labels changed by the threshold alone; parameters changed: "
+        )
+        assert kinds(drift) == [PARAMETERS]
+
+
+@pytest.mark.parametrize("exact", [True, False])
+@pytest.mark.parametrize("after", [{"threshold": 7.0}, {"threshold": 5.0, "higher_is": "not novel"}])
+def test_another_threshold_of_the_judge_is_drift(
+    take_scores: Callable[..., Taken], after: dict[str, Any], exact: bool
+) -> None:
+    drift = drift_of(take_scores(5.0, exact=exact), take_scores(**after, exact=exact))
+    assert (drift.verdict, drift.decision) == (DRIFTED, FAIL)
+    assert "the scores of all 40 instances are the same" in drift.sentence
+    assert " of 40 labels changed by the judge's own threshold, or what it calls novel, alone" in drift.sentence
+    assert "noise" not in drift.sentence
+    assert "itself" not in drift.sentence
+
+
+def test_beside_another_threshold_scores_are_compared_all_the_same(take_scores: Callable[..., Taken]) -> None:
+    before = take_scores(5.0)
+    noisy_again = drift_of(before, take_scores(5.0, 7.0, seed=1))
+    assert (noisy_again.verdict, noisy_again.decision) == (WITHIN, PASS)
+    assert "within its noise: 40 of 40 verdicts differ, none in its label under one threshold" in noisy_again.sentence
+    assert "8 of 40 labels changed by the threshold alone" in noisy_again.sentence
+    moved = drift_of(before, take_scores(5.0, 7.0, moved=2.0))
+    assert (moved.verdict, moved.decision, len(moved.relabelled)) == (DRIFTED, FAIL, 8)
+    own = drift_of(before, take_scores(7.0, seed=1))
+    assert (own.verdict, own.decision) == (DRIFTED, FAIL)
+    assert "8 of 40 labels changed by the judge's own threshold, or what it calls novel, alone" in own.sentence
+    unchanged = drift_of(before, take_scores(5.0, seed=1))
+    assert (unchanged.decision, unchanged.relabelled) == (PASS, ())
+
+
+def test_a_score_at_the_threshold_keeps_its_label(take: Callable[..., Taken]) -> None:
+    judge = scorer(0.0)
+    traits = bind_judge("judge", judge).traits
+    before, after = (
+        take(["..."], protocol="pointwise", gold="novel", scores=[scores], judge=judge, traits=traits)
+        for scores in ([1.2345674, -1.2345678, 0.0], [2.0, 2.0, 2.0])
+    )
+    assert before[3].entries["i0000"].label == "not novel"
+    assert not drift_of(before, after).relabelled

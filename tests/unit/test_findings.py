@@ -127,6 +127,17 @@ def test_label_and_score_are_told_each_with_the_variant(view_of: ViewOf) -> None
     ]
 
 
+def test_what_several_variants_share_is_said_once(view_of: ViewOf) -> None:
+    by_position, sure = view_of(["xx yy"] * 5), view_of(["xx xx"] * 5)
+    views = {("made", name, "judge"): by_position for name in ("P1", "P3", "reference")}
+    assert find_degenerate(views | {("made", "P2", "judge"): sure}) == [
+        "degenerate: judge on made answers by position: 20 of 20 votes name the idea shown first; likewise under P1, P3"
+    ]
+    assert find_degenerate({("made", name, "judge"): by_position for name in ("P1", "P3")}) == [
+        "degenerate: judge on made, variant P1 answers by position: 20 of 20 votes name the idea shown first; likewise under P3"
+    ]
+
+
 # --- no answers ---------------------------------------------------------------------------------------------
 
 

@@ -11,7 +11,8 @@ import pytest
 
 from pytest_novelty.errors import GoldenError
 from pytest_novelty.golden import Entry, Golden, Head, merge, read_text, result_from, write_text
-from pytest_novelty.model import ABSTAINED, OK, TIE
+from pytest_novelty.model import ABSTAINED, INVALID, NOT_NOVEL, NOVEL, OK, TIE
+from pytest_novelty.tallies import Contradiction, check_label
 
 OLD: Head = {"judge": "judge", "version": "1", "votes": 3}
 NEW: Head = {"judge": "judge", "version": "2", "votes": 3}
@@ -99,7 +100,22 @@ def test_votes_come_back_as_they_were_counted(
         changed("ab 3:0", "ab 0:0", "cannot be: no vote is counted"),
         changed("ba 1:0:1:1", "ab 1:0:1:1", "cannot be: an order is there twice"),
         changed("ab 3:0", "zz 3:0", "cannot be read"),
-        changed("0a1b2c3d", "0a1b2c3d\tscores nan", "cannot be: a score is not finite"),
+        changed("0a1b2c3d", "0a1b2c3d\tscores nan", "cannot be: the score nan is no number that a judge can give"),
+        changed(
+            "0a1b2c3d", "0a1b2c3d\tscores 1 -1e300", "cannot be: the score -1e+300 is no number that a judge can give"
+        ),
+        changed("0a1b2c3d", "0a1b2c3d\tscores 2e20", "cannot be: the score 2e+20 is no number that a judge can give"),
+        changed("\tx\t", "\ttie\t", "cannot be: the label is tie, and the votes have a winner"),
+        changed("\tx\t", "\tnull\t", "cannot be: the label is null, and the votes have a winner"),
+        changed("ab 3:0, ba 1:0:1:1", "ab 3:0, ba 0:3", "cannot be: the label is x, and the votes say tie"),
+        changed(
+            "ab 3:0, ba 1:0:1:1", "ab 3:0, ba 0:0:0:1:2", "cannot be: the label is x, and the votes say incomplete"
+        ),
+        changed(
+            "ab 3:0, ba 1:0:1:1", "ab 0:0:0:3, ba 0:0:0:3", "cannot be: the label is x, and the votes say abstained"
+        ),
+        changed("ab 3:0, ba 1:0:1:1", "3:0", "cannot be: the label is x, and the votes say novel"),
+        changed("ab 3:0, ba 1:0:1:1", "-", "cannot be: the label is x, and the votes say invalid"),
         changed("0a1b2c3d", "0a1b2c3d\tscores 1 2 3 4 5 6 7", "cannot be: 7 scores of 3 votes"),
         (
             lambda text: "".join(text.splitlines(True)[:-1]),
@@ -151,3 +167,27 @@ def test_what_another_run_recorded_meanwhile_is_kept(
     assert sorted(merge(now, whole, suite, began).entries) == ["i1", "i2", "other"]
     assert sorted(merge(began, whole, suite, began).entries) == ["i1", "i2"]
     assert sorted(merge(now, golden(i2=entry()), suite, began).entries) == ["gone", "i1", "i2", "other"]
+
+
+@pytest.mark.parametrize(
+    ("label", "tallies", "scores", "said"),
+    [
+        (NOVEL, (0, 0, 0, 0, 0), 3, ""),
+        (None, (0, 0, 0, 0, 0), 3, ""),
+        (NOT_NOVEL, (0, 0, 0, 1, 0), 1, ""),
+        (ABSTAINED, (0, 0, 0, 1, 0), 1, ""),
+        (ABSTAINED, (0, 0, 0, 1, 0), 2, "not novel or novel or null"),
+        (INVALID, (0, 0, 0, 1, 1), 1, ""),
+        (ABSTAINED, (0, 0, 0, 1, 1), 1, "invalid or not novel or novel or null"),
+        (TIE, (0, 0, 0, 0, 0), 3, "not novel or novel or null"),
+        (NOT_NOVEL, (2, 1, 0, 0, 0), 3, "novel"),
+        (TIE, (1, 1, 0, 0, 0), 2, ""),
+    ],
+)
+def test_a_label_follows_from_its_votes(label: str | None, tallies: tuple[int, ...], scores: int, said: str) -> None:
+    votes = [(None, tallies)]
+    if not said:
+        check_label(label, votes, [1.0] * scores)
+        return
+    with pytest.raises(Contradiction, match=f"the votes say {said}"):
+        check_label(label, votes, [1.0] * scores)

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from pytest_novelty.data import data_folder
+from pytest_novelty.drifting import Drift
 from pytest_novelty.evaluation import evaluate
 from pytest_novelty.headline import coin_accuracy, make_headline, percent, with_interval
 from pytest_novelty.measuring import VariantResult
@@ -246,6 +247,25 @@ def test_gates_that_are_not_enforced_are_not_passed(suite_of: Callable[..., Suit
     assert "gate" not in report.headline
 
 
+@pytest.mark.parametrize(
+    ("against", "decision", "said"),
+    [
+        ("golden/made.mine.txt", "pass", "; passes all 2 gates"),
+        ("golden/made.mine.txt", "fail", "; fails the comparison with its golden verdicts"),
+        ("the store (2026-01-01)", "inconclusive", "; the comparison with its stored verdicts undecided"),
+        ("golden/made.mine.txt", "not enforced", ""),
+    ],
+)
+def test_a_comparison_with_recorded_verdicts_is_a_gate(
+    against: str, decision: str, said: str, suite_of: Callable[..., Suite]
+) -> None:
+    report = evaluate({"mine": RIGHT}, suite_of(), gates=["strict_accuracy>=0.60"])
+    assert report.headline.endswith(f"; passes its gate.{END}")
+    report.drifts += [Drift("mine", "made", against, "", decision, "")]
+    report.drifts += [Drift("other", "made", against, "", "fail", ""), Drift("mine", "else", against, "", "fail", "")]
+    assert report.headline.endswith(f"0 % turn with the order{said}.{END}")
+
+
 def test_a_sample_is_called_one(suite_of: Callable[..., Suite]) -> None:
     report = evaluate({"mine": RIGHT}, suite_of(), sample=4)
     assert report.headline == (
@@ -265,7 +285,7 @@ def test_with_a_shipped_suite_alone_the_users_ideas_are_not_measured(suite_of: C
 
 def test_nothing_judged() -> None:
     plan = Plan(Settings(("mine",), data_folder("suites")), (), {})
-    assert make_headline(Report(plan, [], [], [], [], Calls(), [], "")) == "Nothing was judged."
+    assert make_headline(Report(plan, [], [], [], [], Calls(), [])) == "Nothing was judged."
 
 
 # --- the variant that moves it most -------------------------------------------------------------------------

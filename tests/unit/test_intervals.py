@@ -449,16 +449,41 @@ def test_where_nothing_varies_whole_clusters_may_be_unseen(count: int, size: int
 
 @pytest.mark.parametrize("large", [4, 5])
 def test_five_large_clusters_are_not_few(large: int) -> None:
-    values = np.array([0.9] * large + [0.0] * (60 - large))
-    clusters, resampler = np.arange(60), Resampler(60)
+    values = np.array([0.9] * large + [0.0] * (39 - large))
+    clusters, resampler = np.arange(39), Resampler(39)
     stat = mean(values, clusters)
     high = bounds(signed_interval(stat, values, resampler=resampler))[1]
-    share, core = clopper_pearson(large, 60), bca(stat, resampler)
+    share, core = clopper_pearson(large, 39), bca(stat, resampler)
     assert share is not None
-    t = values.mean() + stats.t.ppf(0.975, 59) * values.std(ddof=1) / np.sqrt(60)
+    t = values.mean() + stats.t.ppf(0.975, 38) * values.std(ddof=1) / np.sqrt(39)
     others = 0.9 * share.high if large < 5 else 0.0
     assert high == pytest.approx(max(bounds(core)[1], t, others))
     assert (high == pytest.approx(others)) == (large < 5)
+
+
+@pytest.mark.parametrize("off", [3, 12])
+@pytest.mark.parametrize("few_large", [True, False])
+def test_forty_clusters_count_as_instances_do(off: int, few_large: bool) -> None:
+    """By their means: what is rare is looked for beside a mode, and where there is none, not at all; t is the least."""
+    means = np.array([0.4] * off + [0.0] * (40 - off))
+    values, clusters = np.repeat(means, 3), np.repeat(np.arange(40), 3)
+    over_clusters = signed_interval(mean(values, clusters), values, few_large=few_large, resampler=Resampler(40))
+    as_instances = signed_interval(mean(means), means, few_large=few_large, resampler=Resampler(40))
+    half = stats.t.ppf(0.975, 39) * means.std(ddof=1) / np.sqrt(40)
+    low, high = bounds(as_instances)
+    assert bounds(over_clusters) == pytest.approx((min(low, means.mean() - half), max(high, means.mean() + half)))
+
+
+def test_a_wide_scale_does_not_widen_what_few_clusters_were_seen_to_do() -> None:
+    """Eight clusters whose instances move by .1 to .8 on a scale of -25 to 25: unseen ones are supposed to move by .8 at most."""
+    values, clusters = np.linspace(0.1, 0.8, 16), np.repeat(np.arange(8), 2)
+    stat, none = mean(values, clusters), clopper_pearson(0, 8)
+    assert none is not None
+    narrow = signed_interval(stat, values, minimum=-25, maximum=25, by_seen=True)
+    wide = signed_interval(stat, values, minimum=-25, maximum=25)
+    assert narrow == signed_interval(stat, values, minimum=-0.8, maximum=0.8)
+    assert bounds(narrow)[0] == pytest.approx(0.45 - none.high * (0.45 + 0.8))
+    assert bounds(wide) == pytest.approx((0.45 - none.high * 25.45, 0.45 + none.high * 24.55))
 
 
 @pytest.mark.parametrize(("off", "widened"), [(9, True), (10, False)])

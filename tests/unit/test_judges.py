@@ -381,6 +381,8 @@ def test_a_replay_says_what_it_lacks(tmp_path: Path, make_suite: Any, make_case:
         ([RECORD, {**record_to_dict(RECORD), "lable": "x"}], 2, "did you mean 'label'"),
         ([{"judge": "orig"}], 1, "'judge_version'.* missing"),
         ([RECORD._replace(raw="{")], 1, "raw"),
+        ([RECORD._replace(raw='{"score": NaN}')], 1, "raw is not JSON: score: NaN is not a number"),
+        ([RECORD._replace(raw="[" * 100_000)], 1, "raw is not JSON"),
     ],
 )
 def test_files_that_cannot_be_replayed(rows: list[Any], line: int | None, told: str, tmp_path: Path) -> None:

@@ -6,14 +6,19 @@ import datetime as dt
 import json
 import sqlite3
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from pytest_novelty import evaluate
+from pytest_novelty.cassette import load_cassette
 from pytest_novelty.cli import main
 from pytest_novelty.digests import canonical_json
+from pytest_novelty.errors import JudgeError, StoreError
+from pytest_novelty.exports import framed
+from pytest_novelty.judges.replay import load_replay
 from pytest_novelty.keeping.disposal import Wanted, dispose
 from pytest_novelty.keeping.inventory import take_inventory
 from pytest_novelty.keeping.merging import merge_stores
@@ -53,7 +58,7 @@ def held(path: Path) -> dict[str, Record]:
 
 
 def exported(path: Path, *records: Record) -> Path:
-    path.write_text("".join(f"{canonical_json(record_to_dict(record))}\n" for record in records))
+    path.write_text("".join(framed(f"{canonical_json(record_to_dict(record))}\n" for record in records)))
     return path
 
 
@@ -79,7 +84,7 @@ def test_shards_of_one_run_come_to_what_one_run_stores(
         shards.append(shard)
 
     def rows(path: Path) -> list[dict[str, Any]]:
-        lines = run("export", "--store", path)[1].splitlines()
+        _, *lines, _ = run("export", "--store", path)[1].splitlines()
         return [{**json.loads(line), "created": "", "latency_s": 0} for line in lines]
 
     target = tmp_path / "all.sqlite"
@@ -180,6 +185,57 @@ def test_what_cannot_be_merged(names: tuple[str, ...], run: Said, tmp_path: Path
     assert not (tmp_path / "absent").exists()
 
 
+@pytest.mark.parametrize("out", ["a", "o", "notes"])
+def test_out_is_a_new_store(out: str, run: Said, tmp_path: Path) -> None:
+    """What is in an older file would stay before the answers of the first store."""
+    a, b = made(tmp_path / "a", BASE), made(tmp_path / "b", BASE._replace(key="k2"))
+    made(tmp_path / "o", BASE._replace(label="y"))
+    (tmp_path / "notes").write_text("")
+    before = (tmp_path / out).read_bytes()
+    status, said, err = run("store", "merge", a, b, "--out", tmp_path / out)
+    assert (status, said, (tmp_path / out).read_bytes()) == (4, "", before)
+    assert err == (
+        f"pytest-novelty: {tmp_path / out}: --out names a file that exists. To add to it, name it as A and leave --out out\n"
+    )
+    made(b, BASE._replace(label="z"))
+    status, said, _ = run("store", "merge", a, b, "--out", tmp_path / "new")
+    assert (status, "label 'x' here, 'z' there" in said) == (1, True)
+    assert held(tmp_path / "new")["k"] == BASE
+
+
+@pytest.mark.parametrize(
+    ("command", "hint"),
+    [
+        (("info", "--store", "S"), "Name another file with --store"),
+        (("gc", "--store", "S"), "Name another file with --store"),
+        (("export", "--store", "S"), "Name another file with --store"),
+        (("merge", "S", "a"), "Name another file"),
+        (("merge", "a", "S"), "Name another file"),
+        (("import", "e.jsonl", "--store", "S"), "Name another file"),
+    ],
+)
+def test_a_hint_names_the_option_that_the_command_has(
+    command: tuple[str, ...], hint: str, run: Said, tmp_path: Path
+) -> None:
+    made(tmp_path / "S", BASE)
+    made(tmp_path / "a", BASE)
+    exported(tmp_path / "e.jsonl", BASE)
+    with closing(sqlite3.connect(tmp_path / "S")) as connection:
+        connection.execute("PRAGMA user_version=99")
+    named = [str(tmp_path / part) if part in ("S", "a", "e.jsonl") else part for part in command]
+    status, out, err = run("store", *named)
+    assert (status, out) == (4, "")
+    assert err == f"pytest-novelty: {tmp_path / 'S'}: has store format 99, this version reads 2. {hint}\n"
+
+
+def test_an_argument_is_no_option(tmp_path: Path, make_suite: Callable[..., Suite]) -> None:
+    (tmp_path / "S").write_bytes(made(tmp_path / "a", BASE).read_bytes())
+    with closing(sqlite3.connect(tmp_path / "S")) as connection:
+        connection.execute("PRAGMA user_version=99")
+    with pytest.raises(StoreError, match=r"Name another file in store=$"):
+        evaluate({"mine": lambda _: {"novel": True}}, make_suite("pointwise"), store=tmp_path / "S")
+
+
 # --- import -------------------------------------------------------------------------------------------------------
 
 
@@ -203,6 +259,62 @@ def test_a_half_readable_export_leaves_no_half_import(run: Said, tmp_path: Path)
     assert status == 4
     assert err.startswith(f"pytest-novelty: {tmp_path / 'bad.jsonl'}:2201: ")
     assert held(store) == {"k": BASE}
+
+
+def test_an_export_that_was_cut_is_refused_and_leaves_nothing_behind(run: Said, tmp_path: Path) -> None:
+    source = made(tmp_path / "a", *(BASE._replace(key=f"k{n}", sample=n) for n in range(5)))
+    run("store", "export", "--store", source, "--out", tmp_path / "all.jsonl")
+    lines = (tmp_path / "all.jsonl").read_text().splitlines(keepends=True)
+    cut, target = tmp_path / "cut.jsonl", tmp_path / "new" / "deep" / "b"
+    for kept, line, told in (
+        (lines[:4], 4, "was cut: after 3 records the line is missing that counts them"),
+        (lines[:1], 1, "was cut: after 0 records the line is missing that counts them"),
+        (lines[:3] + lines[4:], 6, "was cut or edited: its last line tells 5 records, and 4 are there"),
+        (lines[1:4] + lines[5:], 5, "was cut or edited: its last line tells 5 records, and 4 are there"),
+        (lines[:3] + lines, 4, "was cut: after 2 records the line is missing that counts them"),
+        (
+            ['{"format": "novelty-records/9"}\n', *lines],
+            1,
+            "has the format 'novelty-records/9', and this version reads",
+        ),
+    ):
+        cut.write_text("".join(kept))
+        status, out, err = run("store", "import", cut, "--store", target)
+        assert (status, out) == (4, "")
+        assert err.startswith(f"pytest-novelty: {cut}:{line}: {told}")
+        assert not (tmp_path / "new").exists()
+        with pytest.raises(StoreError, match=told):
+            load_cassette(cut)
+        with pytest.raises(JudgeError, match=told):
+            load_replay(cut)
+    cut.write_text("".join(lines * 2))
+    assert run("store", "import", cut, "--store", target) == (0, f"{cut}: 5 records added, 5 there already\n", "")
+
+
+def test_an_error_leaves_what_was_added_before_it(run: Said, tmp_path: Path) -> None:
+    good, bad = exported(tmp_path / "good.jsonl", BASE), tmp_path / "bad.jsonl"
+    bad.write_text("{}\n")
+    assert run("store", "import", good, bad, "--store", tmp_path / "b")[0] == 4
+    assert held(tmp_path / "b") == {"k": BASE}
+    (tmp_path / "kept").mkdir()
+    assert run("store", "import", bad, "--store", tmp_path / "kept" / "b")[0] == 4
+    assert list((tmp_path / "kept").iterdir()) == []
+    made(tmp_path / "empty")
+    assert run("store", "import", bad, "--store", tmp_path / "empty")[0] == 4
+    assert held(tmp_path / "empty") == {}
+
+
+def test_an_export_of_an_earlier_version_is_accepted_with_a_note(run: Said, tmp_path: Path) -> None:
+    old = exported(tmp_path / "old.jsonl", BASE)
+    old.write_text("".join(old.read_text().splitlines(keepends=True)[1:-1]))
+    status, out, _ = run("store", "import", old, "--store", tmp_path / "b")
+    assert (status, out.splitlines()) == (
+        0,
+        [
+            f"{old}: 1 record added",
+            "  it does not count its records, as exports do: whether all of them are there cannot be told",
+        ],
+    )
 
 
 def test_an_export_with_two_answers_to_one_request(run: Said, tmp_path: Path) -> None:
@@ -429,19 +541,19 @@ def test_an_export_never_takes_the_place_of_a_database(out: str, run: Said, tmp_
 @pytest.mark.parametrize(
     ("name", "value", "told"),
     [
-        ("cost_usd", "1e999", "cost_usd is too large for a number"),
-        ("score", "-1e999", "score is too large for a number"),
+        ("cost_usd", "1e999", "cost_usd: 1e999 is too large for a number"),
+        ("score", "-1e999", "score: -1e999 is too large for a number"),
         ("sample", "99999999999999999999999", "sample is too large for a number"),
         ("created", '"yesterday"', "created is 'yesterday', which is no time such as 2026-03-01T12:00:00Z"),
     ],
 )
 def test_import_refuses_what_a_store_cannot_hold(name: str, value: str, told: str, run: Said, tmp_path: Path) -> None:
     path = exported(tmp_path / "a.jsonl", BASE, BASE._replace(key="k2", **{name: None}))
-    first, second = path.read_text().splitlines()
+    _, first, second, _ = path.read_text().splitlines()
     path.write_text(first + "\n" + second.replace(f'"{name}":null', f'"{name}":{value}') + "\n")
     status, _, err = run("store", "import", path, "--store", tmp_path / "new.sqlite")
     assert (status, f"{path}:2" in err, told in err) == (4, True, True), err
-    assert not held(tmp_path / "new.sqlite")
+    assert not (tmp_path / "new.sqlite").exists()
 
 
 def test_a_store_that_has_an_infinite_cost_is_named(run: Said, tmp_path: Path) -> None:

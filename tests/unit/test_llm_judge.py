@@ -818,7 +818,9 @@ def test_what_is_handed_to_callbacks_is_redacted_where_there_are_some(
     lists: dict[str, list[object]] = {"callbacks": [], "success_callback": []}
     if name:
         lists[name] = [print]
-    litellm = SimpleNamespace(in_memory_llm_clients_cache=Cache(), turn_off_message_logging=None, **lists)
+    litellm = SimpleNamespace(
+        in_memory_llm_clients_cache=Cache(), turn_off_message_logging=None, acompletion=print, **lists
+    )
     monkeypatch.setitem(sys.modules, "litellm", litellm)
     monkeypatch.setenv("OPENAI_API_KEY", "sk-sound")
     asyncio.run(open_provider(replace(SETTINGS, provider="litellm")).close())

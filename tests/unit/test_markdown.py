@@ -100,17 +100,22 @@ def test_what_changed_is_in_sight_and_what_did_not_is_folded(suite: Suite) -> No
         assert "| strict_accuracy | 100 % | 0 % | -100 \\[-100, " in seen
         assert "still on made" not in seen
         assert "**still on made: 40 instances in both" in text
-        assert "Cost: \\$80.00 for 160 calls, \\$0.50 each then" in seen
+        assert "Cost: \\$80.00 for 160 calls then" in seen
 
 
 def test_comparisons_with_recorded_verdicts(report: Report, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     sentence = "drifted beyond its noise: vote shift 29 points; another model answered"
     differing = (Differing("i1", "x 2:0", "x 1:1", False), Differing("i2", "x 2:0", "y 0:2", True))
-    report.drifts = [Drift("right", "made", "golden/a.txt", "drifted", "fail", sentence, differing=differing)]
+    report.drifts = [Drift("right", "made", "golden/a.txt", "drifted", "fail", sentence, n=40, differing=differing)]
     text = report_to_markdown(report)
     assert "**right on made, compared with golden/a.txt: FAILS**" in in_sight(text)
     assert "- drifted beyond its noise: vote shift 29 points\n- another model answered\n" in in_sight(text)
     assert text.index("| i2 | x 2:0 | y 0:2 |") < text.index("| i1 | x 2:0 | x 1:1 |")
+    assert f"| FAILS | compared with golden/a.txt | right | made | 2 verdicts differ | 40 | {sentence} |" in in_sight(
+        text
+    )
+    gates = [gate.decision for gate in report.gates]
+    assert f"**Gates:** {gates.count('fail') + 1} FAILS, " in text
     report.gates = []
     write_report(report, tmp_path / "out.json")
     assert main(["annotate", str(tmp_path / "out.json")]) == 0

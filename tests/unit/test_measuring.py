@@ -79,8 +79,8 @@ def test_what_would_have_been_seen_is_of_the_first_step_of_holm(
     pair = Pair(views["P4"], views["reference"])
     null = find_causes(pair).null
     assert null is not None
-    assert found["P4"].seen == detectable_shift(pair, null, 0.05 / 4)
-    assert found["P4"].seen != detectable_shift(pair, null, 0.05)
+    assert found["P4"].seen.shift == detectable_shift(pair, null, 0.05 / 4)
+    assert found["P4"].seen.shift != detectable_shift(pair, null, 0.05)
 
 
 def test_what_moves_a_verdict_is_tested_by_whole_clusters(make_view: Callable[..., View]) -> None:

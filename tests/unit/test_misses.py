@@ -169,11 +169,12 @@ def test_one_and_many_verdicts(protocol: str, votes: int, count: int, said: str,
     [
         ([], None),
         ([(True, 1, 0.5, False)], "1 case was not judged: offline, and its verdicts are not recorded; recording all of them takes "
-                                  "1 call at about $0.50"),
+                                  "1 call at about $0.50; -rs tells what changed of each"),
         ([(True, 6, 0.5, False), (False, 2, 0.25, True)], "2 cases were not judged: offline, and their verdicts are not recorded; "
-                                                          "recording all of them takes 8 calls at no more than about $0.75"),
-        ([(True, 6, 0.5, False), (True, 2, None, False)], "8 calls at about $0.50, and an unknown amount for the others"),
-        ([(True, 2, None, False)], "2 calls at an unknown cost"),
+                                                          "recording all of them takes 8 calls at no more than about $0.75; -rs tells what changed of each"),
+        ([(True, 6, 0.5, False), (True, 2, None, False)], "8 calls at about $0.50, and an unknown amount for the others; -rs tells what changed of each"),
+        ([(True, 2, None, False)], "2 calls at an unknown cost; -rs tells what changed of each"),
+        ([(False, 2, None, False)], "2 calls at an unknown cost"),
     ],
 )  # fmt: skip
 def test_recording_all_that_is_missing_has_one_price(missed: list[Missed], said: str | None) -> None:

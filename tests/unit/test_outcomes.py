@@ -43,6 +43,10 @@ usages = st.builds(
     tokens_out=counts,
     latencies_ms=st.lists(counts, max_size=6).map(tuple),
     models=st.lists(st.text(max_size=9), max_size=2).map(tuple),
+    settings=st.lists(st.text(max_size=9), max_size=2).map(tuple),
+    oldest=st.sampled_from(["", "2026-11-30T10:00:00Z"]),
+    reused_usd=floats,
+    reused_unpriced=counts,
 )
 traces = st.builds(Trace, st.none() | st.booleans(), st.none() | st.booleans(), st.none() | st.floats(0, 1))
 hostile = st.text(max_size=40) | st.sampled_from(["\ud800", "a\x00b", "\U0001f92f", '"}{'])
@@ -174,7 +178,7 @@ def test_usage_counts_what_was_sent_now(make_suite: Any, make_case: Any) -> None
         record(cost_usd=9.0, tokens_in=99, model="m0"),
     ]
     assert result_of_records(make_suite, make_case, *records, fresh=2).usage == Usage(
-        2, 1, 2, 0.5, 1, 7, 3, (250, 1000), ("m0", "m1", "m2")
+        2, 1, 2, 0.5, 1, 7, 3, (250, 1000), ("m0", "m1", "m2"), reused_usd=9.0
     )
 
 

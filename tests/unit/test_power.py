@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
 import numpy as np
@@ -9,11 +10,13 @@ import pytest
 
 from pytest_novelty.metrics.exchange import null_of_excess
 from pytest_novelty.metrics.pairing import Pair
-from pytest_novelty.metrics.power import detectable_shift, shift_seen
+from pytest_novelty.metrics.permutation import swap_test
+from pytest_novelty.metrics.power import Seen, detectable_drift, detectable_shift, shift_seen, what_is_seen
 from pytest_novelty.metrics.resampling import FloatArray, IntArray
 from pytest_novelty.metrics.stability import disagreement, excess, mean_over_orders
 from pytest_novelty.metrics.variants import null_of
 from pytest_novelty.metrics.view import View
+from tests.calibration.drawn import view_of_scores
 
 RUNS = 120
 
@@ -93,3 +96,44 @@ def test_of_a_pair(make_view: Callable[..., View]) -> None:
     assert clustered > plain  # what turns may turn by whole clusters
     single = make_view(["x x"] * 60)
     assert detectable_shift(Pair(single, single), null, 0.05) is None
+
+
+def scores_pair(shift: FloatArray, clusters: IntArray | None = None) -> Pair:
+    """Two judges whose scores of single ideas differ by ``shift``."""
+    middle = np.full((len(shift), 1), 5.0)
+    return Pair(view_of_scores(middle + shift[:, None], clusters=clusters), view_of_scores(middle, clusters=clusters))
+
+
+@pytest.mark.parametrize("alpha", [0.05, 0.05 / 8])
+@pytest.mark.parametrize(("n", "kind"), [(20, "normal"), (40, "few"), (120, "normal"), (120, "few"), (120, "clusters")])
+def test_a_drift_is_seen_with_the_power_that_is_said(n: int, kind: str, alpha: float) -> None:
+    """Of all ideas alike, on top of scatter: normal, of one idea in five, or of whole clusters of six."""
+    rng = np.random.default_rng([n, *kind.encode()])
+    clusters = np.repeat(np.arange(n // 6), 6) if kind == "clusters" else None
+
+    def noise() -> FloatArray:
+        own = rng.normal(0, 1, n)
+        if clusters is not None:
+            return own + rng.normal(0, 1, n // 6)[clusters]
+        return own * (rng.random(n) < 0.2) * 3 if kind == "few" else own
+
+    seen_in = []
+    for _ in range(RUNS):
+        drift = what_is_seen(scores_pair(noise(), clusters), None, 2 * alpha).drift
+        assert drift is not None
+        seen_in.append(swap_test(noise() + drift, clusters) <= alpha)
+    assert 0.66 <= np.mean(seen_in) <= 0.96, np.mean(seen_in)
+
+
+def test_how_drifts_share_a_level_and_when_there_is_none_to_see() -> None:
+    shift = np.linspace(-1, 1, 40)
+    pair = scores_pair(shift)
+    assert what_is_seen(pair, None, 0.05) == Seen(None, detectable_drift(pair, 0.025))  # drift and scatter share it
+    assert what_is_seen(pair, None, 0.05, scores=False) == Seen()
+    assert detectable_drift(scores_pair(shift[:6]), 0.05 / 2) is None  # 2^-5 is more
+    assert detectable_drift(scores_pair(np.zeros(40)), 0.05) == 0.0  # nothing scatters
+    by_hand = [0.0]
+    error = float(np.std(shift, ddof=1)) / math.sqrt(40)
+    for _ in range(60):
+        by_hand.append(1.959964 * math.hypot(error, by_hand[-1] / math.sqrt(40)) + 0.841621 * error)
+    assert detectable_drift(pair, 0.05) == pytest.approx(by_hand[-1], rel=1e-5)

@@ -153,3 +153,14 @@ def test_levels_and_the_share_of_the_most_frequent(
 
 def test_no_levels_without_scores(scored: ViewOf) -> None:
     assert (score_levels(scored([[None]])).value, score_levels(scored([[None]])).note) == (None, NO_SCORES_NOTE)
+
+
+def test_ideas_without_all_their_scores_are_named_and_half_of_them_are_too_many(scored: ViewOf) -> None:
+    known = [list(row) for row in SHROUT_FLEISS]
+    lost: list[list[float | None]] = [[9, None, 5, 8]]
+    estimate = reliability(scored([*known, *lost * 2]))
+    assert (round(estimate.value or 0, 2), estimate.n) == (0.44, 6)
+    assert estimate.note == "the mean of 4 votes; 21 would reach 0.8; 2 without all their scores left out"
+    assert reliability(scored([*known, *lost * 6])).value is not None
+    few = reliability(scored([*known, *lost * 7]))
+    assert (few.value, few.note) == (None, "only 6 of 13 instances have all their scores")

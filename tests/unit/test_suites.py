@@ -130,6 +130,8 @@ BAD_HEADS = {
     "instances a number": ({"instances": 3}, "", 6, "instances"),
     "empty instances": ({"instances": []}, "", None, "no instances"),
     "unknown key": ({}, "defualts: {}", 7, "did you mean 'defaults'"),
+    "a prompt at the top": ({}, "prompt: mine.yaml", 7, "unknown key 'prompt'.*Write prompt: under defaults:"),
+    "votes at the top": ({}, "votes: 3", 7, "unknown key 'votes'.*Write votes: under defaults:.*or in a variant"),
     "unknown axis": ({}, "variants:\n  p: {promt: x}", 8, "did you mean 'prompt'"),
     "a variant that changes nothing": ({}, "variants:\n  p: {votes: 3}", 8, "changes nothing"),
     "a variant called reference": ({}, "variants:\n  reference: {votes: 1}", 8, "'reference'"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -328,6 +329,16 @@ def test_the_price_of_an_instance_is_of_all_its_calls(suite: SuiteOf) -> None:
     silent.cost_usd_per_call = None  # type: ignore[assignment]
     (unknown,) = run(suite(30), silent, "tie_rate<=0.10").gates
     assert unknown.message.endswith("(6 more, cost unknown); the suite has 30")
+
+
+def test_what_was_paid_once_tells_the_price_of_more(suite: SuiteOf, tmp_path: Path) -> None:
+    """Asked of the store, six more instances cost what the first thirty did: 108 calls; of a cassette likewise."""
+    store = tmp_path / "verdicts.sqlite"
+    run(suite(20), Paid(), "tie_rate<=0.10", store=store)
+    (partly,) = run(suite(30), Paid(), "tie_rate<=0.10", store=store).gates
+    assert partly.message.endswith("(6 more, about $1.08, as measured); the suite has 30")
+    (replayed,) = run(suite(30), Paid(), "tie_rate<=0.10", store=store, offline=True).gates
+    assert replayed.message.endswith("(6 more, about $1.08, as recorded); the suite has 30")
 
 
 # --- what would decide --------------------------------------------------------------------------------------

@@ -170,3 +170,34 @@ def test_judges_against_a_reference(suite: Callable[..., Suite]) -> None:
         found.metric("flip_rate", reference="one")
     with pytest.raises(UnknownNameError, match="unknown reference judge 'four'"):
         evaluate(judges, suite(), reference="four")
+
+
+class Sure(Judge):
+    """Right in every vote, except under ``turned``."""
+
+    def __call__(self, request: Any) -> Any:
+        right = request.params.get("p") != "turned"
+        return {"winner": "A" if request.ideas[0].title.startswith("First") == right else "B"}
+
+
+def test_variants_of_which_the_same_is_said_are_named_together(suite: Callable[..., Suite]) -> None:
+    found = evaluate({"sure": Sure()}, suite(n=20, names=("idle", "turned", "idler")), variants=["all"])
+    text = render(found, width=140)
+    assert text.count("no effect found in n = 20") == 1
+    assert "  idle, idler (params): no effect found in n = 20" in text
+    assert "  turned (params): the parameters move it" in text
+
+
+def test_of_many_comparisons_those_of_the_reference_are_told(suite: Callable[..., Suite]) -> None:
+    names = tuple(f"v{k}" for k in range(6))
+    made = suite("pairwise", 12, names=names)
+    text = render(
+        evaluate({"a": Sure(), "b": Sure(), "c": Sure()}, made, variants=list(names), reference="a"), width=140
+    )
+    assert "  b - a: no difference between their votes" in text
+    assert "  c - a: no difference between their votes" in text
+    assert "b - a [v0]: " not in text
+    assert "(12 sentences more, with what would decide, in --novelty-report)" in text
+    few = render(evaluate({"a": Sure(), "b": Sure()}, made, variants=["v0"], reference="a"), width=140)
+    assert "  b - a [v0]: no difference between their votes" in few
+    assert "sentences more" not in few

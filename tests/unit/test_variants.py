@@ -368,6 +368,7 @@ BAD_EXTENSIONS = {
     ),
     "instances": ("instances: rows.jsonl", "base", 3, "unknown key 'instances'"),
     "labels": ("label_kind: experts", "base", 3, "unknown key 'label_kind'"),
+    "a prompt at the top": ("prompt: mine.yaml", "base", 3, "Write prompt: under defaults:"),
     "an unknown axis": ("variants: {v: {promt: x}}", "base", 3, "did you mean 'prompt'"),
     "an unknown prompt": ("variants: {v: {prompt: mine.yaml}}", "base", 3, "unknown prompt 'mine.yaml'"),
     "nothing changes": ("variants: {v: {votes: 3}}", "base", 3, "'v' changes nothing"),

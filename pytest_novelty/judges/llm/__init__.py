@@ -8,6 +8,7 @@
     dialect.py    what a provider says of its dialect: a request -> what is sent, a response -> a reply
     chat.py       that of chat completions, less what the server refused
     clients.py    how the clients that litellm makes are bounded
+    quick.py      litellm's call without what surrounds it
     replies.py    a chat completion's body -> the answer, or why it is none
     faults.py     an exception of a client library -> a CallFault
     stopping.py   when failures that repeat stop the run

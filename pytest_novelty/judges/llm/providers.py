@@ -7,10 +7,11 @@ counted, paced and judged in one place, ``judge.py``.
 from __future__ import annotations
 
 import contextlib
+import gc
 import importlib
 import logging
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, Final, Protocol
 
 from pytest_novelty.digests import digest_of
@@ -20,6 +21,7 @@ from pytest_novelty.judges.llm.clients import CONNECT_S, OWN_CLIENTS, bound_body
 from pytest_novelty.judges.llm.dialect import Dialect
 from pytest_novelty.judges.llm.faults import CallFault, plain_address, read_body, read_fault
 from pytest_novelty.judges.llm.files import LlmSettings, address_problem
+from pytest_novelty.judges.llm.quick import call_of, has_callbacks
 
 _IMPORT_ATTEMPTS: Final = 5
 _READ_BY_CLIENTS: Final = ("OPENAI_ORG_ID", "OPENAI_PROJECT_ID")
@@ -177,16 +179,14 @@ class LitellmProvider:
         litellm.suppress_debug_info = True
         litellm.telemetry = False
         # What litellm would hand to a user's callbacks; where there are none, redacting it takes a quarter of a call's time.
-        litellm.turn_off_message_logging = any(
-            getattr(litellm, name, None)
-            for name in ("callbacks", "input_callback", "success_callback", "failure_callback")
-        )
+        litellm.turn_off_message_logging = has_callbacks(litellm)
         self._litellm = litellm
+        self._call = call_of(litellm)
         OWN_CLIENTS.open(litellm)
 
     async def complete(self, fields: Mapping[str, Any]) -> Mapping[str, Any]:
         try:
-            response = await self._litellm.acompletion(**fields, **self._fixed)
+            response = await self._call(**fields, **self._fixed)
             body = response.model_dump()
         except Exception as error:
             raise read_fault(error, has_key=self._has_key) from None
@@ -204,10 +204,23 @@ def _import_patiently(name: str) -> Any:
     It is imported beside tests, and pytest sets the filters anew with each of them: with ``-W error`` a warning that was
     muted becomes an error. What was imported so far stays, so the next attempt comes farther.
     """
-    for _ in range(_IMPORT_ATTEMPTS):
-        with contextlib.suppress(Warning):
-            return importlib.import_module(name)
-    return importlib.import_module(name)
+    with _no_collection():
+        for _ in range(_IMPORT_ATTEMPTS):
+            with contextlib.suppress(Warning):
+                return importlib.import_module(name)
+        return importlib.import_module(name)
+
+
+@contextlib.contextmanager
+def _no_collection() -> Iterator[None]:
+    """What an import makes stays: looking through it for garbage, again and again, takes a tenth of litellm's import."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
 
 
 def account_of(settings: LlmSettings) -> str:
