@@ -29,7 +29,7 @@ def _paper(number: int, name: str, shared: bool) -> Idea:
     return Idea(name, f"Vessel {number}{name}", f"{own} {_KELP if shared else 'It has sails of hemp.'}")
 
 
-def _suite(protocol: str) -> Suite:
+def make_suite(protocol: str) -> Suite:
     instances = []
     for number in range(_N):
         yes = number % 2 == 0
@@ -124,10 +124,10 @@ _REPORTS: dict[tuple[str, str], Report] = {}
 def _decision(gate: str, protocol: str, judge: str) -> str:
     if (protocol, judge) not in _REPORTS:
         gates = dict.fromkeys(text for text, protocols, *_ in _GATES if protocol in protocols)
-        _REPORTS[protocol, judge] = evaluate({"planted": JUDGES[judge]}, _suite(protocol), gates=gates)
+        _REPORTS[protocol, judge] = evaluate({"planted": JUDGES[judge]}, make_suite(protocol), gates=gates)
     found = [row for row in _REPORTS[protocol, judge].gates if row.gate.text == gate]
     if not found:
-        found = evaluate({"planted": JUDGES[judge]}, _suite(protocol), gates=[gate]).gates
+        found = evaluate({"planted": JUDGES[judge]}, make_suite(protocol), gates=[gate]).gates
     return found[0].decision
 
 
@@ -151,6 +151,6 @@ def test_what_is_undefined_is_inconclusive(gate: str, protocol: str, judge: str)
 
 def test_a_judge_that_follows_the_order_of_papers_is_seen() -> None:
     first_two = _planted(lambda kelp, count: [0, 1], span=lambda text: text.split(". ")[0] + ".")
-    report = evaluate({"first": first_two}, _suite("grouping"))
+    report = evaluate({"first": first_two}, make_suite("grouping"))
     assert report.metric("order_inconsistency").value == 1.0
-    assert evaluate({"perfect": JUDGES["perfect"]}, _suite("grouping")).metric("order_inconsistency").value == 0.0
+    assert evaluate({"perfect": JUDGES["perfect"]}, make_suite("grouping")).metric("order_inconsistency").value == 0.0
