@@ -1,9 +1,9 @@
 """Grounding: of the positive verdicts that are right, how many for the right reason? The cascade of NovGauge (STATISTICS.md 4).
 
 A positive verdict (two papers are similar; papers form a group) falls into one :class:`Cell`: its evidence fails, is missing, or
-is found and the auditor holds its reason supported or not; or a check was not made. ``TP = verified + hallucinated + missing +
-mismatched + unchecked``. The cells stand apart for true and false positives, and for those of instances without gold. Everything
-here is a ratio of sums of these counts; 0 of 0 is undefined, never 0.
+is found and the auditor holds its reason supported or not; or there is no reason, or a check was not made. ``TP = verified +
+hallucinated + missing + without a reason + mismatched + unchecked``. The cells stand apart for true and false positives, and for
+those of instances without gold. Everything here is a ratio of sums of these counts; 0 of 0 is undefined, never 0.
 """
 
 from __future__ import annotations
@@ -27,8 +27,9 @@ EVIDENCE: Final = (VERIFIED, UNCHECKED, MISSING, FAILED)
 
 SUPPORTED: Final = "supported"
 UNSUPPORTED: Final = "unsupported"
-AUDITS: Final = (SUPPORTED, UNSUPPORTED, UNCHECKED)
-"""What an auditor may say of a reason."""
+NO_REASON: Final = "no reason"
+AUDITS: Final = (SUPPORTED, UNSUPPORTED, UNCHECKED, NO_REASON)
+"""What an auditor may say of a reason, if there is one to ask about."""
 
 
 class Cell(IntEnum):
@@ -38,8 +39,9 @@ class Cell(IntEnum):
     UNAUDITED = 1  # the evidence is found, nobody checked the reason
     UNLOCATED = 2  # nobody looked for the evidence
     MISMATCHED = 3  # the evidence is found and does not support the reason
-    MISSING = 4  # a span is missing
-    HALLUCINATED = 5  # a span is not in the text that was shown
+    UNREASONED = 4  # the evidence is found, and no reason is given: there is nothing to check
+    MISSING = 5  # a span is missing
+    HALLUCINATED = 6  # a span is not in the text that was shown
 
 
 COLUMNS: Final = (
@@ -55,6 +57,13 @@ COLUMNS: Final = (
 
 TRUE, FALSE, UNLABELLED = 0, len(Cell), 2 * len(Cell)
 FN, TN, LOST_POSITIVES, LOST_NEGATIVES = range(3 * len(Cell), len(COLUMNS))
+
+_AUDITED: Final = {
+    SUPPORTED: Cell.VERIFIED,
+    UNSUPPORTED: Cell.MISMATCHED,
+    UNCHECKED: Cell.UNAUDITED,
+    NO_REASON: Cell.UNREASONED,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +126,7 @@ def cell_of(evidence: Iterable[str], audit: str = UNCHECKED) -> Cell:
     worst = max(spans, key=EVIDENCE.index)
     if worst != VERIFIED:
         return {FAILED: Cell.HALLUCINATED, MISSING: Cell.MISSING, UNCHECKED: Cell.UNLOCATED}[worst]
-    return {SUPPORTED: Cell.VERIFIED, UNSUPPORTED: Cell.MISMATCHED, UNCHECKED: Cell.UNAUDITED}[audit]
+    return _AUDITED[audit]
 
 
 def count_verdicts(verdicts: Iterable[Verdict], golds: Mapping[str, bool | None]) -> Cascade:
@@ -181,7 +190,9 @@ def _cells(start: int, *cells: Cell) -> list[int]:
 
 
 _UNCHECKED: Final = (Cell.UNAUDITED, Cell.UNLOCATED)
-_GROUNDED: Final = (Cell.VERIFIED, Cell.MISMATCHED, Cell.UNAUDITED)
+OPEN: Final = [start + cell for start in (TRUE, FALSE, UNLABELLED) for cell in _UNCHECKED]
+"""Columns of positive verdicts of which a check is missing."""
+_GROUNDED: Final = (Cell.VERIFIED, Cell.MISMATCHED, Cell.UNAUDITED, Cell.UNREASONED)
 _MISSED: Final = (FN, LOST_POSITIVES)
 
 
@@ -228,6 +239,7 @@ def _rates(suffix: str, starts: tuple[int, ...]) -> dict[str, Formula]:
     return {
         f"hallucination_rate{suffix}": Formula(lost, every, upper=(lost + unsure, every)),
         f"missing_evidence_rate{suffix}": Formula(among(Cell.MISSING), every),
+        f"missing_reason_rate{suffix}": Formula(among(Cell.UNREASONED), every),
         f"ungrounded_rate{suffix}": Formula(ungrounded, every, upper=(ungrounded + unsure, every)),
         f"mismatch_rate{suffix}": Formula(
             mismatched,

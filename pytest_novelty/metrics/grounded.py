@@ -24,8 +24,8 @@ from pytest_novelty.model import Ground, Vote
 from pytest_novelty.protocols.grouping import groups_of
 from pytest_novelty.verdicts import SIMILAR
 
-NO_EVIDENCE: Final = "no positive verdict cites anything"
-NOT_AUDITED: Final = "nobody was asked whether reasons follow from the evidence (--novelty-auditor)"
+NO_EVIDENCE: Final = "nothing is told of the evidence of its positive verdicts"
+NOT_AUDITED: Final = "the auditor gave no verdict on any reason"
 
 _MOST_VALUES: Final = 12
 """Of a stratum, for the steps of the cascade to be told for each."""
@@ -35,6 +35,7 @@ OF_VERDICTS: Final = ("precision", "recall", "f1")
 GROUNDED: Final = (
     "hallucination_rate",
     "missing_evidence_rate",
+    "missing_reason_rate",
     "ungrounded_rate",
     "grounded_f1",
     "mismatch_rate",
@@ -61,10 +62,13 @@ RATES: Final = (
     *GROUNDED,
     "hallucination_rate_false",
     "missing_evidence_rate_false",
+    "missing_reason_rate_false",
     "mismatch_rate_false",
     "hallucination_rate_all",
     "missing_evidence_rate_all",
+    "missing_reason_rate_all",
     "mismatch_rate_all",
+    "unchecked_rate_all",
 )
 """What a report tells, in its order."""
 
@@ -72,8 +76,7 @@ RATES: Final = (
 @dataclass(frozen=True)
 class Grounding:
     """What became of the evidence of a view. ``rates``: by name, of all items together; ``macro``: of groupings, means over sets.
-    ``failures``: spans by why they fail; ``audited``: somebody was asked about reasons. ``strata``: by stratum and value, the
-    steps of the cascade.
+    ``failures``: spans by why they fail; ``audited``: a reason was judged; ``strata``: by stratum and value, the F1s and rates.
     """
 
     rates: Mapping[str, Rate]
@@ -96,29 +99,25 @@ def ground(view: View) -> Grounding:
     rates = _rates(view)
     counts = _counts(view)
     macro = measure_macro(view, counts) if view.suite.protocol == "grouping" else {}
-    audited = _is_audited(view)
+    settled = _is_settled(view)
     failures: dict[str, int] = {}
     for found in _grounds(view):
         for failure in found.failures:
             if failure:
                 failures[failure] = failures.get(failure, 0) + 1
     return Grounding(
-        {
-            name: rate
-            for name, rate in rates.items()
-            if audited or name.removesuffix("_false").removesuffix("_all") not in _AUDITED
-        },
-        {name: rate for name, rate in macro.items() if audited or name not in _AUDITED},
+        {name: rate for name, rate in rates.items() if settled or _base(name) not in _AUDITED},
+        {name: rate for name, rate in macro.items() if settled or name not in _AUDITED},
         dict(sorted(failures.items(), key=lambda pair: (-pair[1], pair[0]))),
-        audited,
-        {name: measure_strata(view, counts, values, _steps(audited)) for name, values in _strata(view).items()},
+        _is_audited(view),
+        {name: measure_strata(view, counts, values, _steps(settled)) for name, values in _strata(view).items()},
     )
 
 
-def _steps(audited: bool) -> tuple[str, ...]:
+def _steps(settled: bool) -> tuple[str, ...]:
     """The F1s of the cascade, and what is lost between them."""
     before = ("f1", "hallucination_rate", "missing_evidence_rate", "grounded_f1")
-    return (*before, "mismatch_rate", "verified_f1") if audited else before
+    return (*before, "mismatch_rate", "verified_f1") if settled else before
 
 
 def _strata(view: View) -> dict[str, list[str | None]]:
@@ -139,7 +138,7 @@ def rate_of(view: View, name: str) -> Estimate:
     """One rate as a metric of the catalogue."""
     if view.unlabelled and not name.endswith("_all"):
         return Estimate.undefined("the suite has no gold labels")
-    if name in _AUDITED and not _is_audited(view):
+    if _base(name) in _AUDITED and not _is_settled(view):
         cites = any(True for _ in _grounds(view))
         return Estimate.undefined(NOT_AUDITED if cites else NO_EVIDENCE)
     return _rates(view)[name].estimate
@@ -216,9 +215,14 @@ def _grounds(view: View) -> Iterable[Ground]:
 
 
 def _is_audited(view: View) -> bool:
-    key = "audited"
+    return any(found.supported is not None for found in _grounds(view))
+
+
+def _is_settled(view: View) -> bool:
+    """A reason was judged; or there was none to judge, since no positive verdict came so far: then nothing is open, either."""
+    key = "settled"
     if key not in view.memo:
-        view.memo[key] = any(found.supported is not None for found in _grounds(view))
+        view.memo[key] = _is_audited(view) or not _counts(view).counts[..., cascade.OPEN].any()
     return bool(view.memo[key])
 
 
@@ -275,4 +279,6 @@ def _word(status: str) -> str:
 
 
 def _audit(found: Ground) -> str:
+    if not found.has_reason:
+        return cascade.NO_REASON
     return {True: cascade.SUPPORTED, False: cascade.UNSUPPORTED, None: cascade.UNCHECKED}[found.supported]

@@ -63,6 +63,8 @@ def _ends(rates: Mapping[str, Rate], suffix: str) -> str:
     if lost.value is None:
         return ""
     text = f"{_share(lost)} hallucinated, {_share(missing)} without evidence"
+    if (unreasoned := rates[f"missing_reason_rate{suffix}"]).value:
+        text += f", {_share(unreasoned)} without a reason"
     mismatched = rates.get(f"mismatch_rate{suffix}")
     if mismatched is None or mismatched.value is None:
         return text

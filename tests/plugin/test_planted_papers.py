@@ -47,7 +47,7 @@ def make_suite(protocol: str) -> Suite:
     return Suite(protocol, "1", protocol, "construction", tuple(instances), variants, "0" * 32, Path("s/suite.yaml"))
 
 
-def _planted(
+def planted(
     joins: Callable[[list[int], int], list[int]], span: Callable[[str], str] = lambda text: _KELP, reason: str = _REASON
 ) -> _Judge:
     """A judge of papers. ``joins``: of the places of papers that burn kelp and the number of papers, those to be joined."""
@@ -76,12 +76,12 @@ def _audits(says: Callable[[Request], bool]) -> _Judge:
 
 
 JUDGES: dict[str, _Judge] = {
-    "perfect": _planted(lambda kelp, count: kelp),
-    "never": _planted(lambda kelp, count: []),
-    "always": _planted(lambda kelp, count: list(range(count)), span=lambda text: text.split(". ")[0] + "."),
-    "invents": _planted(lambda kelp, count: kelp, span=lambda text: "Robots paint the hull at night."),
-    "mute": _planted(lambda kelp, count: kelp, span=lambda text: ""),
-    "goes beyond": _planted(lambda kelp, count: kelp, reason=_BEYOND),
+    "perfect": planted(lambda kelp, count: kelp),
+    "never": planted(lambda kelp, count: []),
+    "always": planted(lambda kelp, count: list(range(count)), span=lambda text: text.split(". ")[0] + "."),
+    "invents": planted(lambda kelp, count: kelp, span=lambda text: "Robots paint the hull at night."),
+    "mute": planted(lambda kelp, count: kelp, span=lambda text: ""),
+    "goes beyond": planted(lambda kelp, count: kelp, reason=_BEYOND),
     "audits": _audits(lambda request: request.reason == _REASON),
     "believes all": _audits(lambda request: True),
     "doubts all": _audits(lambda request: False),
@@ -150,7 +150,7 @@ def test_what_is_undefined_is_inconclusive(gate: str, protocol: str, judge: str)
 
 
 def test_a_judge_that_follows_the_order_of_papers_is_seen() -> None:
-    first_two = _planted(lambda kelp, count: [0, 1], span=lambda text: text.split(". ")[0] + ".")
+    first_two = planted(lambda kelp, count: [0, 1], span=lambda text: text.split(". ")[0] + ".")
     report = evaluate({"first": first_two}, make_suite("grouping"))
     assert report.metric("order_inconsistency").value == 1.0
     assert evaluate({"perfect": JUDGES["perfect"]}, make_suite("grouping")).metric("order_inconsistency").value == 0.0

@@ -103,7 +103,12 @@ CELLS = {
     "copies": {"hallucination_rate": 1, "missing_evidence_rate": 0, "mismatch_rate": None},
     "lists": {"hallucination_rate": 1, "missing_evidence_rate": 0, "mismatch_rate": None},
     "mute": {"hallucination_rate": 0, "missing_evidence_rate": 1, "mismatch_rate": None},
-    "without reason": {"hallucination_rate": 0, "missing_evidence_rate": 0, "mismatch_rate": None, "unchecked_rate": 1},
+    "without reason": {
+        "hallucination_rate": 0,
+        "missing_evidence_rate": 0,
+        "mismatch_rate": None,
+        "missing_reason_rate": 1,
+    },
 }
 FAILURES = {"fabricated": "nowhere", "copies": "other_paper", "lists": "reference_list", "mute": "empty"}
 
@@ -120,9 +125,8 @@ def test_each_lands_in_its_cell(name: str, protocol: str) -> None:
     rates = item.found.rates
     for rate, value in CELLS[name].items():
         assert (rates[rate].value if rate in rates else None) == value, rate
-    kept = name == "perfect"
-    verified = rates.get("verified_f1")
-    assert (verified is not None and verified.value == rates["f1"].value) is kept
+    assert rates["unchecked_rate"].value == 0
+    assert rates["verified_f1"].value == (rates["f1"].value if name == "perfect" else 0)
     assert report.metric("hallucination_rate").value == CELLS[name]["hallucination_rate"]
     if name in FAILURES:
         assert list(item.found.failures) == [FAILURES[name]]
@@ -131,7 +135,11 @@ def test_each_lands_in_its_cell(name: str, protocol: str) -> None:
 
 
 def test_the_cascade_of_unaudited_judges_says_so() -> None:
-    report = run("without reason")
+    def silent(request: Request) -> dict[str, Any]:
+        raise RuntimeError("down")
+
+    silent.uses_prompt = False  # type: ignore[attr-defined]
+    report = evaluate({"planted": planted("perfect")}, make_suite("similarity"), auditor=silent)
     assert report.grounding[0].found.audited is False
     assert report.metric("verified_f1").value is None
     text = render_blocks(grounding_blocks(report))

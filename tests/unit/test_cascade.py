@@ -10,6 +10,7 @@ import pytest
 from pytest_novelty.metrics.cascade import (
     FAILED,
     MISSING,
+    NO_REASON,
     SUPPORTED,
     TRUE,
     UNCHECKED,
@@ -70,6 +71,9 @@ def of_counts(fn: int = 0, tn: int = 0, fp: int = 0, **cells: int) -> Cascade:
         (FOUND, SUPPORTED, Cell.VERIFIED),
         (FOUND, UNSUPPORTED, Cell.MISMATCHED),
         (FOUND, UNCHECKED, Cell.UNAUDITED),
+        (FOUND, NO_REASON, Cell.UNREASONED),
+        ((VERIFIED, MISSING), NO_REASON, Cell.MISSING),
+        ((VERIFIED, FAILED), NO_REASON, Cell.HALLUCINATED),
         ((VERIFIED, FAILED), SUPPORTED, Cell.HALLUCINATED),
         ((FAILED, MISSING), SUPPORTED, Cell.HALLUCINATED),
         ((VERIFIED, MISSING), SUPPORTED, Cell.MISSING),
