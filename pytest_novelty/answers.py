@@ -8,10 +8,25 @@ from typing import Any, Final, NamedTuple
 
 from pytest_novelty.digests import canonical_json
 from pytest_novelty.masking import shorten
-from pytest_novelty.model import OK, SCHEMA_VIOLATION, STATUSES, TRUNCATED, UNPARSED, Document, Failure, Json, Verdict
+from pytest_novelty.model import (
+    NOT_NOVEL,
+    NOVEL,
+    OK,
+    SCHEMA_VIOLATION,
+    STATUSES,
+    TRUNCATED,
+    UNPARSED,
+    Document,
+    Failure,
+    Group,
+    Json,
+    Verdict,
+)
 from pytest_novelty.parsing import parse_text
 from pytest_novelty.protocols.base import Powers, Protocol, describe, read_number, violates
+from pytest_novelty.protocols.citing import VIOLATIONS
 from pytest_novelty.validation import violation
+from pytest_novelty.verdicts import NOT_SIMILAR, SIMILAR, SUPPORTED, UNSUPPORTED
 
 _MAX_RAW: Final = 4_000_000
 
@@ -21,6 +36,7 @@ NOT_UTF8: Final = "not UTF-8"
 ODDITIES: Final = {
     CONTRADICTION: "held several verdicts that disagree; the last one counts",
     NOT_UTF8: "held bytes that are not UTF-8; they were replaced",
+    **VIOLATIONS,
 }
 _REPLACEMENT: Final = "\N{REPLACEMENT CHARACTER}"
 
@@ -62,8 +78,9 @@ def read_answer(
     schema: Mapping[str, Json] | None,
     *,
     tells_its_call: bool = False,
+    shown: int = 0,
 ) -> Reading:
-    """Read what a judge returned.
+    """Read what a judge returned. ``shown``: how many papers it was shown.
 
     A string (or UTF-8 bytes) is parsed and held against ``schema``, the one its prompt declares; a dict or a Verdict is
     held against the protocol. A dict with a string under ``answer`` wraps raw text together with ``usage``, ``cost_usd``,
@@ -83,12 +100,12 @@ def read_answer(
     try:
         raw = canonical_json(answer)
     except (TypeError, ValueError, RecursionError) as error:
-        shown = describe(answer)
-        failure = Failure(SCHEMA_VIOLATION, "wrong type", f"the answer is not a JSON value ({error}): {shown}")
-        return Reading(_unread(shown), failure)
+        told = describe(answer)
+        failure = Failure(SCHEMA_VIOLATION, "wrong type", f"the answer is not a JSON value ({error}): {told}")
+        return Reading(_unread(told), failure)
     if len(raw) > _MAX_RAW:
         return Reading(_unread(raw), Failure(UNPARSED, "too long", f"the answer has {len(raw):,} characters"))
-    return _read(raw, answer, protocol, powers, schema, tells_its_call)
+    return _read(raw, answer, protocol, powers, schema, tells_its_call, shown)
 
 
 def _unread(text: str) -> str:
@@ -103,16 +120,23 @@ def read_raw(
     schema: Mapping[str, Json] | None,
     *,
     tells_its_call: bool = False,
+    shown: int = 0,
 ) -> Reading:
     """Read a stored answer again: with the present parser and the judge's present declarations."""
-    return _read(raw, json.loads(raw), protocol, powers, schema, tells_its_call)
+    return _read(raw, json.loads(raw), protocol, powers, schema, tells_its_call, shown)
 
 
 def _read(
-    raw: str, value: Any, protocol: Protocol, powers: Powers, schema: Mapping[str, Json] | None, tells_its_call: bool
+    raw: str,
+    value: Any,
+    protocol: Protocol,
+    powers: Powers,
+    schema: Mapping[str, Json] | None,
+    tells_its_call: bool,
+    shown: int,
 ) -> Reading:
     if isinstance(value, str):
-        verdict, oddity = _read_text(value, protocol, powers, schema)
+        verdict, oddity = _read_text(value, protocol, powers, schema, shown)
         return Reading(raw, verdict, Extras(oddity=oddity) if oddity else _NOTHING)
     if not isinstance(value, dict):
         return Reading(raw, violates(f"the answer must be a text or a dict, not {describe(value)}"))
@@ -122,16 +146,19 @@ def _read(
     if (failed := _read_failed(value.get("failed"))) is not None:
         return Reading(raw, failed, extras)
     if "answer" in value and isinstance(value["answer"], str) and protocol.key not in value:
-        verdict, oddity = _read_text(value["answer"], protocol, powers, schema)
+        verdict, oddity = _read_text(value["answer"], protocol, powers, schema, shown)
         is_cut = tells_its_call and value.get("is_cut") is True
         if is_cut and isinstance(verdict, Failure) and verdict.status == UNPARSED:
             verdict = Failure(TRUNCATED, "truncated answer", "the token limit was reached before the verdict")
         return Reading(raw, verdict, extras._replace(oddity=oddity) if oddity else extras)
-    return Reading(raw, protocol.read(value, powers), extras)
+    read = protocol.read(value, powers, shown)
+    if isinstance(read, Verdict) and read.violations:
+        extras = extras._replace(oddity=read.violations[0])
+    return Reading(raw, read, extras)
 
 
 def _read_text(
-    text: str, protocol: Protocol, powers: Powers, schema: Mapping[str, Json] | None
+    text: str, protocol: Protocol, powers: Powers, schema: Mapping[str, Json] | None, shown: int
 ) -> tuple[Verdict | Failure, str]:
     """(the verdict or failure, the oddity of a text that was read)."""
     parsed = parse_text(text, protocol.key)
@@ -140,27 +167,45 @@ def _read_text(
         parsed = parsed if isinstance(scored, Failure) else scored
     if isinstance(parsed, Failure):
         return parsed, ""
-    verdict = protocol.read(parsed.value, powers)
+    verdict = protocol.read(parsed.value, powers, shown)
     if isinstance(verdict, Verdict) and schema and (problem := violation(parsed.value, schema)):
         return Failure(SCHEMA_VIOLATION, "schema", f"the answer does not fit its schema: {problem}"), ""
     if isinstance(verdict, Failure):
         return verdict, ""
-    return verdict, CONTRADICTION if parsed.contradicted else NOT_UTF8 if _REPLACEMENT in text else ""
+    oddities = [CONTRADICTION] * parsed.contradicted + [NOT_UTF8] * (_REPLACEMENT in text) + list(verdict.violations)
+    return verdict, oddities[0] if oddities else ""
 
 
 def _verdict_fields(verdict: Verdict, protocol: Protocol) -> dict[str, Json]:
     """The dict form of a Verdict object."""
-    fields: dict[str, Json] = {"reason": verdict.reason}
+    fields: dict[str, Json] = {"critique" if protocol.key == "supported" else "reason": verdict.reason}
     if verdict.score is not None:
         fields["score"] = verdict.score
     if verdict.confidence is not None:
         fields["confidence"] = verdict.confidence
-    if verdict.label is not None or verdict.abstained:
-        label: Json = verdict.label
-        if protocol.key == "novel" and isinstance(label, str):
-            label = {"novel": True, "not novel": False}.get(label, label)
-        fields[protocol.key] = label
+    if protocol.key == "groups":
+        fields["groups"] = None if verdict.abstained else [_group_fields(group) for group in verdict.groups]
+    elif verdict.label is not None or verdict.abstained:
+        label = verdict.label
+        fields[protocol.key] = _AS_BOOLEAN.get((protocol.key, label), label) if isinstance(label, str) else label
+    if protocol.key == "is_similar" and verdict.groups:
+        fields |= dict(zip(("evidence_a", "evidence_b"), verdict.groups[0].evidence, strict=False))
     return fields
+
+
+_AS_BOOLEAN: Final = {
+    ("novel", NOVEL): True,
+    ("novel", NOT_NOVEL): False,
+    ("is_similar", SIMILAR): True,
+    ("is_similar", NOT_SIMILAR): False,
+    ("supported", SUPPORTED): True,
+    ("supported", UNSUPPORTED): False,
+}
+
+
+def _group_fields(group: Group) -> dict[str, Json]:
+    spans = {str(member + 1): span for member, span in zip(group.members, group.evidence, strict=False)}
+    return {"paper_indices": [member + 1 for member in group.members], "evidence": spans, "reason": group.reason}
 
 
 def _read_failed(value: Any) -> Failure | None:

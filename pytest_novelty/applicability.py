@@ -13,6 +13,7 @@ from pytest_novelty.errors import JudgeError
 from pytest_novelty.granularity import is_cut
 from pytest_novelty.judges.base import Judge
 from pytest_novelty.model import Instance, Suite, Variant
+from pytest_novelty.protocols import PROTOCOLS
 from pytest_novelty.variants import find_lacking
 
 _KNOBS: Final = ("effort", "temperature", "params")
@@ -38,10 +39,14 @@ def look_at_content(suite: Suite, instances: Sequence[Instance], variant: Varian
     if found := find_lacking(suite, variant):
         return Content(f"the instance {found.instance.id!r} has no {found.what}")
     ideas = {id(idea): idea for instance in instances for idea in instance.ideas}.values()
-    cut = len({idea.id for idea in ideas if is_cut(idea, variant.axes.granularity)})
+    is_paper = PROTOCOLS[suite.protocol].dimensions
+    cut = len({idea.id for idea in ideas if is_cut(idea, variant.axes.granularity, is_paper=is_paper)})
     if not _CONTENT & set(variant.changed):
         return Content(cut=cut)
-    same = all(show_idea(idea, variant.axes) == show_idea(idea, reference.axes) for idea in ideas)
+    same = all(
+        show_idea(idea, variant.axes, is_paper=is_paper) == show_idea(idea, reference.axes, is_paper=is_paper)
+        for idea in ideas
+    )
     return Content(same=same, cut=cut)
 
 

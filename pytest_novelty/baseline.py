@@ -34,7 +34,7 @@ def lexical_accuracy(planned: SuitePlan, instances: set[str]) -> float | None:
         case = Case(judge, planned.suite, variant, instance)
         votes = []
         for call in planner.plan(case):
-            verdict = case.protocol.read(lexical(call.request), judge.traits)
+            verdict = case.protocol.read(lexical(call.request), judge.traits, len(call.shown_ids))
             assert isinstance(verdict, Verdict), verdict  # it is ours, and always answers
             label = case.protocol.label_of(verdict, call.shown_ids)
             votes.append(Vote(call.request.order, 0, label=label, abstained=label is None))

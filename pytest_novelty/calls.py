@@ -8,6 +8,7 @@ from typing import Final, NamedTuple
 
 from pytest_novelty.digests import canonical_json, derive_seed, digest, opaque_id, seed_source
 from pytest_novelty.granularity import show_text
+from pytest_novelty.instances import asked_of
 from pytest_novelty.judges.base import Judge
 from pytest_novelty.model import Axes, Idea, Instance, Json, Request, ShownIdea, Suite, Variant
 from pytest_novelty.prompts import Prompt
@@ -117,14 +118,22 @@ class CallPlanner:
 
     def _plan_order(self, case: Case, order: str | None, common: _Common, opaque: str) -> list[Call]:
         axes, instance, protocol = case.variant.axes, case.instance, case.suite.protocol
-        shown = [instance.ideas[position] for position in case.protocol.shown(order)]
-        ideas = tuple([show_idea(idea, axes) for idea in shown])
+        shape = case.protocol
+        shown = [instance.ideas[position] for position in shape.shown(order, len(instance.ideas))]
+        ideas = tuple([show_idea(idea, axes, is_paper=shape.dimensions) for idea in shown])
         messages: tuple[tuple[str, str], ...] = ()
         rendered = template = "-"
         if common.prompt is not None:
-            messages = common.prompt.render(ideas, instance.as_of, case.judge.traits, instance=instance.id)
+            messages = common.prompt.render(
+                ideas,
+                instance.as_of,
+                case.judge.traits,
+                instance=instance.id,
+                dimension=instance.dimension,
+                conclusion=instance.conclusion,
+            )
             rendered, template = digest(canonical_json(messages), 8), common.prompt.digest
-        asked = f"{common.parts} content={_content_digest(protocol, ideas, instance.as_of)}"
+        asked = f"{common.parts} content={_content_digest(protocol, ideas, instance)}"
         # The template explains a miss, it does not cause one: the key has the messages it renders to.
         parts = f"{asked} prompt={template}{common.told}"
         shown_ids = tuple([idea.id for idea in shown])
@@ -149,6 +158,8 @@ class CallPlanner:
                 messages,
                 common.schema,
                 axes.params,
+                instance.dimension,
+                instance.conclusion,
             )
             calls.append(
                 Call(
@@ -166,19 +177,22 @@ class CallPlanner:
         return calls
 
 
-def show_idea(idea: Idea, axes: Axes) -> ShownIdea:
+def show_idea(idea: Idea, axes: Axes, *, is_paper: bool = False) -> ShownIdea:
     """What the variant shows of an idea. Nothing else of it ever reaches a judge."""
-    text = show_text(idea, axes.granularity) if axes.format == "text" else idea.renderings[axes.format]
+    text = (
+        show_text(idea, axes.granularity, is_paper=is_paper) if axes.format == "text" else idea.renderings[axes.format]
+    )
     limit = axes.related_work
     works = idea.related_work if limit is True else () if limit is False else idea.related_work[:limit]
     return ShownIdea(idea.title, text, works)
 
 
-def _content_digest(protocol: str, ideas: Sequence[ShownIdea], as_of: str | None) -> str:
+def _content_digest(protocol: str, ideas: Sequence[ShownIdea], instance: Instance) -> str:
     content = [
         protocol,
-        as_of,
+        instance.as_of,
         [[idea.title, idea.text, [[work.title, work.text, work.year] for work in idea.related_work]] for idea in ideas],
+        *asked_of(instance.dimension, instance.conclusion),
     ]
     return digest(canonical_json(content), 8)
 
@@ -199,7 +213,9 @@ def _tell(told: Mapping[str, Mapping[str, Json] | None]) -> str:
 
 def shown_digest(protocol: str, instance: Instance, axes: Axes) -> str:
     """Of what a judge is shown of an instance, and of the names of its ideas, which are labels."""
-    shown = _content_digest(protocol, [show_idea(idea, axes) for idea in instance.ideas], instance.as_of)
+    shown = _content_digest(
+        protocol, [show_idea(idea, axes, is_paper=bool(instance.dimension)) for idea in instance.ideas], instance
+    )
     return digest(canonical_json([shown, [idea.id for idea in instance.ideas]]), 4)
 
 

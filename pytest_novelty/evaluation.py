@@ -48,6 +48,8 @@ def evaluate(
     concurrency: int = 16,
     threshold: float | str | None = None,
     reference: str | None = None,
+    auditor: JudgeLike | None = None,
+    own_family: bool = False,
     budget_usd: float | None = None,
     store: str | Path | VerdictStore | None = None,
     offline: bool = False,
@@ -68,6 +70,9 @@ def evaluate(
         is decided.
     concurrency: calls in flight at once.
     reference: the judge that the others are compared with, instead of each with each.
+    auditor: who is asked whether reasons follow from the evidence; by default only words are compared. Of several the first
+        that is of another family than the judge.
+    own_family: a judge may be audited by its own family.
     budget_usd: stop before the next call would exceed it; the report is then of what was judged.
     store: a path of a store file (verdicts are kept and reused), or None: nothing is kept.
 
@@ -111,6 +116,14 @@ def _checked_options(options: Mapping[str, Any]) -> dict[str, Any]:
 def _make_request(given: Mapping[str, Any]) -> tuple[Plan, VerdictStore, Ledger | None, bool]:
     """Check the arguments and resolve everything that they name."""
     registered, specs = _name_judges(given["judge"])
+    auditors: list[str] = []
+    if given["auditor"] is not None:
+        also, auditors = _name_judges(given["auditor"])
+        if twice := sorted(set(also) & set(registered)):
+            raise SettingsError(
+                f"a judge and an auditor are both called {twice[0]!r}", hint="Give mappings of names to judges"
+            )
+        registered |= also
     suites = given["suite"] if isinstance(given["suite"], (list, tuple)) else [given["suite"]]
     settings = Settings(
         judges=tuple(specs),
@@ -129,6 +142,8 @@ def _make_request(given: Mapping[str, Any]) -> tuple[Plan, VerdictStore, Ledger 
         offline=bool(given["offline"]),
         refresh=bool(given["refresh"]),
         seed=read_count("seed", given["seed"], 0, 2**32 - 1),
+        auditors=tuple(auditors),
+        own_family=bool(given["own_family"]),
     )
     if not suites:
         raise SettingsError("no suite is given")

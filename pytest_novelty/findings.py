@@ -11,9 +11,10 @@ from pytest_novelty.answers import ODDITIES
 from pytest_novelty.headline import percent
 from pytest_novelty.metrics.intervals import clopper_pearson
 from pytest_novelty.metrics.view import View
-from pytest_novelty.model import EXCEEDED, NOVEL, REFERENCE
+from pytest_novelty.model import EXCEEDED, REFERENCE
 from pytest_novelty.outcomes import CaseResult
 from pytest_novelty.plan import Plan
+from pytest_novelty.protocols import PROTOCOLS
 
 _NEARLY_ALL: Final = 0.95
 _ENOUGH: Final = 10
@@ -34,7 +35,7 @@ def find_degenerate(views: Views) -> list[str]:
         tuple[str, str, str], list[tuple[str, str]]
     ] = {}  # judge, suite, what it does -> variants, and how often
     for (suite, variant, judge), view in sorted(views.items()):
-        if len(view) < (_ENOUGH if view.suite.protocol == "pointwise" else _ENOUGH_PAIRS):
+        if len(view) < (_ENOUGH_PAIRS if view.suite.protocol == "pairwise" else _ENOUGH):
             continue
         if answer := _one_answer(view):
             found.setdefault((judge, suite, answer[0]), []).append((variant, answer[1]))
@@ -66,9 +67,12 @@ def _one_answer(view: View) -> tuple[str, str] | None:
             if total >= _ENOUGH and len(view.orders) == 2 and count >= _NEARLY_ALL * total:
                 return f"answers by position: {{}} name the idea shown {name}", f"{count} of {total} votes"
         return None
-    novel, total = int(view.counts[:, :, 0].sum()), int(view.counts[:, :, :2].sum())
-    gold = [instance.gold == NOVEL for instance in view.instances if instance.gold is not None]
-    for name, count, wanted in (("novel", novel, True), ("not novel", total - novel, False)):
+    labels = PROTOCOLS[view.suite.protocol].labels
+    if labels is None:
+        return None
+    first, total = int(view.counts[:, :, 0].sum()), int(view.counts[:, :, :2].sum())
+    gold = [instance.gold == labels[0] for instance in view.instances if instance.gold is not None]
+    for name, count, wanted in ((labels[0], first, True), (labels[1], total - first, False)):
         one_sided_gold = bool(gold) and gold.count(wanted) >= _NEARLY_ALL * len(gold)
         if total >= _ENOUGH and count >= _NEARLY_ALL * total and not one_sided_gold:
             return f"says {name} to nearly everything: {{}}", f"{count} of {total} votes"

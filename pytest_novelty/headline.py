@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from pytest_novelty.metrics.view import Estimate
 from pytest_novelty.model import REFERENCE, Suite
+from pytest_novelty.protocols import PROTOCOLS, has_two_labels
 
 if TYPE_CHECKING:
     from pytest_novelty.plan import SuitePlan
@@ -35,7 +36,7 @@ def with_interval(estimate: Estimate, unit: str = " %") -> str:
 
 def coin_accuracy(suite: Suite, votes: int, orders: str) -> float:
     """Strict accuracy of a fair coin: what is left of a half when even splits tie. All votes of an instance are one tally."""
-    tally = votes * (2 if suite.protocol == "pairwise" and orders == "both" else 1)
+    tally = votes * len(PROTOCOLS[suite.protocol].orders(orders))
     ties = comb(tally, tally // 2) / 2**tally if tally % 2 == 0 else 0.0
     return (1 - ties) / 2
 
@@ -59,13 +60,19 @@ def headline_sentences(report: Report) -> list[str]:
     labels = f" Labels: {', '.join(kinds)}." if kinds else ""
     own = any(not planned.suite.labelled or _is_users(planned.suite) for planned in report.plan.suites.values())
     one_order = any(
-        planned.suite.protocol == "pairwise" and variant.axes.orders == "ab"
+        variant.axes.orders == "ab" and len(PROTOCOLS[planned.suite.protocol].orders("both")) > 1
         for planned in report.plan.suites.values()
         for variant in planned.variants
     )
-    unmeasured = ["grounding", "the pull of the order" if one_order else "", "" if own else "your own ideas"]
+    grounded = any(row.metric == "hallucination_rate" for row in report.metrics)
+    unmeasured = [
+        "" if grounded else "grounding",
+        "the pull of the order" if one_order else "",
+        "" if own else "your own ideas",
+    ]
     unmeasured = [name for name in (*unmeasured, "" if kinds else "accuracy") if name]
-    return [*clauses, f"{labels} Not measured: {', '.join(unmeasured)}.".strip()]
+    missing = f" Not measured: {', '.join(unmeasured)}." if unmeasured else ""
+    return [*clauses, *([text] if (text := f"{labels}{missing}".strip()) else [])]
 
 
 def _is_users(suite: Suite) -> bool:
@@ -81,7 +88,7 @@ def _clause(report: Report, judge: str, version: str, planned: SuitePlan) -> str
         for row in report.metrics
         if (row.judge, row.suite, row.variant, row.stratum) == (judge, suite.name, REFERENCE, None)
     }
-    noun = "pairs" if suite.protocol == "pairwise" else "ideas"
+    noun, nouns = PROTOCOLS[suite.protocol].nouns
     accuracy = estimates.get("strict_accuracy" if suite.protocol == "pairwise" else "accuracy")
     ran = sum(
         (result.judge, result.suite, result.variant) == (judge, suite.name, REFERENCE) for result in report.outcomes
@@ -91,9 +98,9 @@ def _clause(report: Report, judge: str, version: str, planned: SuitePlan) -> str
     name = f"{judge} {version[:12]}".strip()
     if accuracy is not None and accuracy.value is not None:
         beside = _beside(report, judge, planned)
-        parts = [f"{name} is right on {with_interval(accuracy)} of {accuracy.n} {noun}{sampled}{beside}{policy}"]
+        parts = [f"{name} is right on {with_interval(accuracy)} of {accuracy.n} {nouns}{sampled}{beside}{policy}"]
     else:
-        parts = [f"{name} judged {ran} {noun if ran != 1 else noun[:-1]}{sampled} of {suite.name}"]
+        parts = [f"{name} judged {ran} {nouns if ran != 1 else noun}{sampled} of {suite.name}"]
         if suite.labelled and accuracy is not None and accuracy.note:
             parts.append(
                 f"accuracy {accuracy.note}"
@@ -104,17 +111,34 @@ def _clause(report: Report, judge: str, version: str, planned: SuitePlan) -> str
         if auroc is not None and auroc.value is not None:
             parts.append(f"a novel idea outscores one that is not in {with_interval(auroc)} of cases")
     variants = _variants(report, judge, suite)
-    parts += [text for text in (_noise(estimates), variants, _order(estimates), _invalid(estimates)) if text]
+    parts += [
+        text
+        for text in (_grounded(estimates), _noise(estimates), variants, _order(estimates), _invalid(estimates))
+        if text
+    ]
     parts += _gates(report, judge, suite)
     return "; ".join(parts) + "."
 
 
 def _beside(report: Report, judge: str, planned: SuitePlan) -> str:
     axes = next(variant.axes for variant in planned.variants if variant.name == REFERENCE)
-    known = [f"coin {percent(coin_accuracy(planned.suite, axes.votes, axes.orders))}"]
+    known = []
+    if has_two_labels(planned.suite.protocol):
+        known.append(f"coin {percent(coin_accuracy(planned.suite, axes.votes, axes.orders))}")
     if planned.suite.name in report.baselines and judge != "lexical":
         known.append(f"lexical {percent(report.baselines[planned.suite.name])}")
-    return f" ({', '.join(known)})"
+    return f" ({', '.join(known)})" if known else ""
+
+
+def _grounded(estimates: dict[str, Estimate]) -> str:
+    """What is left of F1 when evidence and reasons are checked."""
+    raw = estimates.get("pair_f1") or estimates.get("f1")
+    steps = [(estimates.get("grounded_f1"), "evidence"), (estimates.get("verified_f1"), "evidence and reasons")]
+    known = [(step.value, what) for step, what in steps if step is not None and step.value is not None]
+    if raw is None or raw.value is None or not known:
+        return ""
+    value, what = known[-1]
+    return f"its F1 of {percent(raw.value)} % is {percent(value)} % once {what} are checked"
 
 
 def _noise(estimates: dict[str, Estimate]) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 
 from pytest_novelty.digests import digest_of
 from pytest_novelty.errors import NoveltyError, Problems, SuiteError, nearest
-from pytest_novelty.model import ABSTAINED, INCOMPLETE, INVALID, TIE, Idea, Instance, Json, Work
+from pytest_novelty.model import ABSTAINED, INCOMPLETE, INVALID, TIE, Conclusion, Idea, Instance, Json, Work
 from pytest_novelty.protocols import PROTOCOLS
 from pytest_novelty.validation import compile_check, explain_all, load_schema
 
@@ -63,30 +63,26 @@ def _instance(row: Mapping[str, Any], path: Path, line: int | None, protocol: st
         return SuiteError(message, path=path, line=line, instance=name, hint=hint)
 
     shared = _works(row.get("related_work", ()))
-    raw_ideas = [row["idea"]] if "idea" in row else row["ideas"]
+    raw_ideas = [row["idea"]] if "idea" in row else row.get("ideas") or row.get("papers") or []
     ideas = tuple(_idea(raw, name if len(raw_ideas) == 1 else None, shared) for raw in raw_ideas)
     ids = [idea.id for idea in ideas]
     if "" in ids:
         raise wrong("an idea of a pair has no id", "Give each idea an id: gold names one of them")
     if len(set(ids)) != len(ids):
-        raise wrong(f"two ideas have the id {ids[0]!r}")
+        twice = next(name for name in ids if ids.count(name) > 1)
+        raise wrong(f"two {'papers' if 'papers' in row else 'ideas'} have the id {twice!r}")
     if reserved := {TIE, ABSTAINED, INCOMPLETE, INVALID} & set(ids):
         raise wrong(f"no idea may have the id {min(reserved)!r}, which is the label of an outcome", "Rename the idea")
-    gold = row.get("gold")
-    gold = str(gold) if isinstance(gold, (int, float)) else gold
-    if gold is None and labelled:
+    given = row.get("gold")
+    if given is None and labelled:
         raise wrong("has no gold label", "Add gold, or say label_kind: none in suite.yaml")
-    if gold is not None and not labelled:
+    if given is not None and not labelled:
         raise wrong(
             "has a gold label although the suite says label_kind: none", "Say how the labels were made in label_kind"
         )
-    allowed = PROTOCOLS[protocol].gold_labels(ids)
-    if gold is not None and gold not in allowed:
-        close = nearest(gold, allowed)
-        raise wrong(
-            f"gold is {gold!r}, which is none of {', '.join(map(repr, allowed))}",
-            f"Did you mean {close!r}?" if close else None,
-        )
+    gold = None if given is None else PROTOCOLS[protocol].read_gold(given, ids)
+    if given is not None and gold is None:
+        raise wrong(*_no_label(given, protocol, ids))
     as_of = row.get("as_of")
     if as_of is not None:
         try:
@@ -106,7 +102,26 @@ def _instance(row: Mapping[str, Any], path: Path, line: int | None, protocol: st
         labels=tuple(row.get("labels", ())),
         metadata=row.get("metadata", {}),
         line=line,
+        dimension=row.get("dimension", ""),
+        conclusion=_conclusion(row) if "conclusion" in row else None,
     )
+
+
+def _no_label(given: Json, protocol: str, ids: list[str]) -> tuple[str, str | None]:
+    """What is wrong with a gold label, and what may have been meant."""
+    allowed = PROTOCOLS[protocol].gold_labels(ids)
+    if not allowed:
+        return (
+            f"gold is {given!r:.100}, which is no partition of its papers",
+            f"Name papers by id ({', '.join(ids)}), each in one group at most",
+        )
+    close = nearest(str(given), allowed)
+    listed = ", ".join(map(repr, allowed))
+    return f"gold is {given!r}, which is none of {listed}", f"Did you mean {close!r}?" if close else None
+
+
+def _conclusion(row: Mapping[str, Any]) -> Conclusion:
+    return Conclusion(row["conclusion"], (row["evidence_a"], row["evidence_b"]), row["reason"])
 
 
 def _stratum(value: Json) -> str:
@@ -117,7 +132,7 @@ def _idea(raw: Mapping[str, Any], default_id: str | None, shared: tuple[Work, ..
     return Idea(
         id=str(raw["id"]) if "id" in raw else default_id or "",
         title=raw.get("title", ""),
-        text=raw["text"],
+        text=raw["text"] if "text" in raw else raw["abstract"],
         area=raw.get("area"),
         year=raw.get("year"),
         source=raw.get("source"),
@@ -127,6 +142,7 @@ def _idea(raw: Mapping[str, Any], default_id: str | None, shared: tuple[Work, ..
         related_work=(*_works(raw.get("related_work", ())), *shared),
         metadata=raw.get("metadata", {}),
         full_text=raw.get("full_text", ""),
+        introduction=raw.get("introduction", ""),
     )
 
 
@@ -142,7 +158,7 @@ def _works(raw: Iterable[Mapping[str, Any]]) -> tuple[Work, ...]:
 
 
 def instance_digest(instance: Instance, cluster: str | None) -> str:
-    """Of everything of an instance that a verdict or a metric may depend on: ideas, date, gold label, cluster."""
+    """Of everything of an instance that a verdict or a metric may depend on: ideas, date, gold label, cluster, what is asked."""
     ideas = [
         [
             idea.id,
@@ -151,7 +167,17 @@ def instance_digest(instance: Instance, cluster: str | None) -> str:
             idea.full_text,
             dict(idea.renderings),
             [[work.title, work.text, work.year] for work in idea.related_work],
+            *([idea.introduction] if idea.introduction else []),
         ]
         for idea in instance.ideas
     ]
-    return digest_of([ideas, instance.as_of, instance.gold, cluster], 8)
+    asked = asked_of(instance.dimension, instance.conclusion)
+    return digest_of([ideas, instance.as_of, instance.gold, cluster, *asked], 8)
+
+
+def asked_of(dimension: str, conclusion: Conclusion | None) -> list[Json]:
+    """What an instance asks beside its ideas, as part of a digest; empty where it asks nothing else."""
+    if not dimension:
+        return []
+    audited = [] if conclusion is None else [conclusion.verdict, list(conclusion.evidence), conclusion.reason]
+    return [dimension, audited]

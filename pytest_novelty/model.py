@@ -11,6 +11,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, NamedTuple, TypeAlias
 
+from pytest_novelty.verdicts import Conclusion as Conclusion
+from pytest_novelty.verdicts import Document as Document
+from pytest_novelty.verdicts import Failure as Failure
+from pytest_novelty.verdicts import Ground as Ground
+from pytest_novelty.verdicts import Group as Group
+from pytest_novelty.verdicts import Verdict as Verdict
+
 Json: TypeAlias = Any
 """A value that ``json`` can encode."""
 
@@ -66,7 +73,9 @@ class Work:
 
 @dataclass(frozen=True, slots=True)
 class Idea:
-    """One research idea as a suite holds it. A judge sees a :class:`ShownIdea` made from it, never this."""
+    """One research idea as a suite holds it, or a paper: its abstract is the ``text``. A judge sees a :class:`ShownIdea`, never
+    this.
+    """
 
     id: str
     title: str
@@ -81,11 +90,15 @@ class Idea:
     metadata: Mapping[str, Json] = field(default_factory=dict)
     full_text: str = ""
     """The whole proposal or paper, with headings: what granularities other than the abstract (``text``) show."""
+    introduction: str = ""
+    """The introduction where the suite gives it apart; else it is looked for in the full text."""
 
 
 @dataclass(frozen=True, slots=True)
 class Instance:
-    """One benchmark item. ``gold`` is a label of its protocol (pairwise: an idea's id), or None if unlabelled."""
+    """One benchmark item. ``gold`` is a label of its protocol (pairwise: an idea's id), or None if unlabelled. ``ideas`` are the
+    papers of protocols that compare papers, in one ``dimension``; ``conclusion`` is what is to be audited.
+    """
 
     id: str
     ideas: tuple[Idea, ...]
@@ -95,6 +108,8 @@ class Instance:
     labels: tuple[Mapping[str, Json], ...] = ()
     metadata: Mapping[str, Json] = field(default_factory=dict)
     line: int | None = None
+    dimension: str = ""
+    conclusion: Conclusion | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,9 +218,11 @@ class Request:
 
     Attributes
     ----------
-    protocol: ``"pointwise"`` or ``"pairwise"``.
+    protocol: ``"pointwise"``, ``"pairwise"``, ``"similarity"``, ``"grouping"`` or ``"entailment"``.
     instance_id: an opaque digest, the same for every vote, order and variant of one instance.
-    ideas: the ideas in the order shown (pairwise: ``ideas[0]`` is "A").
+    ideas, papers: the ideas or papers in the order shown (pairwise, similarity: the first is "A").
+    dimension: ``"task"``, ``"problem"`` or ``"method"``, where papers are compared; else empty.
+    conclusion: what is to be audited (entailment); ``evidence_a``, ``evidence_b`` and ``reason`` are of it.
     as_of: ISO date; novelty is relative to what was known then. None if the suite gives no date.
     variant, order, sample: which variant, ``"ab"``/``"ba"``/None, and the number of this vote (0-based).
     seed: differs between votes and is the same in every run and process.
@@ -225,6 +242,8 @@ class Request:
     _messages: tuple[tuple[str, str], ...] = ()
     _schema: Mapping[str, Json] = field(default_factory=dict)
     _params: Mapping[str, Json] = field(default_factory=dict)
+    dimension: str = ""
+    conclusion: Conclusion | None = None
 
     @property
     def messages(self) -> list[dict[str, str]]:
@@ -252,46 +271,36 @@ class Request:
         return self.ideas[0]
 
     @property
+    def papers(self) -> tuple[ShownIdea, ...]:
+        """The papers in the order shown, where papers are compared."""
+        return self.ideas
+
+    @property
+    def evidence_a(self) -> str:
+        """The first span of what is to be audited, if anything is."""
+        return self.conclusion.evidence[0] if self.conclusion else ""
+
+    @property
+    def evidence_b(self) -> str:
+        """The second span of what is to be audited; empty where nothing is."""
+        return self.conclusion.evidence[1] if self.conclusion else ""
+
+    @property
+    def reason(self) -> str:
+        """The reason that is to be audited; empty where there is none."""
+        return self.conclusion.reason if self.conclusion else ""
+
+    @property
     def related_work(self) -> tuple[Work, ...]:
         """The earlier works of all ideas shown, each once, in the order shown."""
         return tuple(dict.fromkeys(work for idea in self.ideas for work in idea.related_work))
-
-
-@dataclass(frozen=True, slots=True)
-class Document:
-    """One item of an answer's ``retrieved`` list."""
-
-    id: str = ""
-    title: str = ""
-    date: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Verdict:
-    """A valid answer. ``label`` is ``novel``/``not novel`` (pointwise), ``A``/``B``/``tie`` (pairwise, as shown);
-    None with ``abstained`` set, or where a pointwise judge gives only a score.
-    """
-
-    label: str | None = None
-    score: float | None = None
-    abstained: bool = False
-    reason: str = ""
-    confidence: float | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Failure:
-    """Why an answer is no verdict: the status of the call, the finer kind, and a sentence for a person."""
-
-    status: str
-    kind: str
-    message: str
 
 
 class Record(NamedTuple):
     """One call, as stored and exported. ``raw`` is the judge's answer as JSON (a string answer: a JSON string).
 
     ``tokens_in`` contains ``tokens_cached``, ``tokens_out`` contains ``tokens_reasoning``. ``settings``: how a model was asked.
+    ``grounds``: what became of the evidence, as JSON (``grounding.write_grounds``).
     """
 
     key: str
@@ -323,10 +332,13 @@ class Record(NamedTuple):
     tokens_cached: int | None = None
     tokens_reasoning: int | None = None
     settings: str = ""
+    grounds: str = ""
 
 
 class Vote(NamedTuple):
-    """One call's share of an outcome. ``label`` names an idea (not a position) in pairwise."""
+    """One call's share of an outcome. ``label`` names an idea (not a position) in pairwise. ``grounds``: what became of the
+    evidence of a positive verdict.
+    """
 
     order: str | None
     sample: int
@@ -335,6 +347,7 @@ class Vote(NamedTuple):
     label: str | None = None
     score: float | None = None
     abstained: bool = False
+    grounds: tuple[Ground, ...] = ()
 
     @property
     def valid(self) -> bool:

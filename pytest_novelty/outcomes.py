@@ -1,4 +1,4 @@
-"""From a case's records to its outcome, and the compact form in which an outcome travels between processes."""
+"""From a case's records to its outcome."""
 
 from __future__ import annotations
 
@@ -6,20 +6,18 @@ import re
 import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from functools import lru_cache
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
 from pytest_novelty.calls import Case
-from pytest_novelty.digests import canonical_json
+from pytest_novelty.grounding import read_grounds
 from pytest_novelty.judges.base import Traits
 from pytest_novelty.model import (
     NOT_NOVEL,
     NOVEL,
     OK,
-    STATUSES,
-    TIE,
     Document,
+    Ground,
     Instance,
     Outcome,
     Record,
@@ -31,7 +29,6 @@ from pytest_novelty.protocols.base import result_of
 from pytest_novelty.tally import part_of, sum_told
 
 _MAX_REASON: Final = 400
-MAX_WIRE_BYTES: Final = 4096
 
 
 class Usage(NamedTuple):
@@ -106,13 +103,28 @@ class CaseResult(NamedTuple):
 
 
 def case_result(
-    case: Case, records: Sequence[Record], fresh: Sequence[Record], threshold: float | None = None
+    case: Case,
+    records: Sequence[Record],
+    fresh: Sequence[Record],
+    threshold: float | None = None,
+    audited: Mapping[int, tuple[Ground, ...]] = MappingProxyType({}),
 ) -> CaseResult:
-    """Aggregate the records of one case, one a planned call; ``fresh`` are those whose calls were made in this run."""
+    """Aggregate the records of one case, one a planned call; ``fresh`` are those whose calls were made in this run. ``audited``:
+    the grounds of some of them, by place, with what the auditor says.
+    """
     votes = tuple(
         [
-            Vote(record.order, record.sample, record.status, record.kind, record.label, record.score, record.abstained)
-            for record in records
+            Vote(
+                record.order,
+                record.sample,
+                record.status,
+                record.kind,
+                record.label,
+                record.score,
+                record.abstained,
+                (audited.get(place) or read_grounds(record.grounds)) if record.grounds else (),
+            )
+            for place, record in enumerate(records)
         ]
     )
     outcome = make_outcome(case.suite, case.instance, votes, case.orders, case.judge.traits, threshold)
@@ -132,6 +144,25 @@ def case_result(
         _trace(case, retrieves) if retrieves else Trace(),
         dict(sorted(Counter(failed).items())) if failed else {},
         dict(sorted(Counter(odd).items())) if odd else {},
+    )
+
+
+def with_audits(result: CaseResult, audits: Sequence[Record]) -> CaseResult:
+    """The result with what auditing it took among its calls, their cost and their tokens. ``audits``: those of this run."""
+    if not audits:
+        return result
+    usage, more = result.usage, _usage(audits, audits)
+    return result._replace(
+        usage=usage._replace(
+            made=usage.made + more.made,
+            retries=usage.retries + more.retries,
+            cost_usd=usage.cost_usd + more.cost_usd,
+            unpriced=usage.unpriced + more.unpriced,
+            tokens_in=sum_told([(usage.made, usage.tokens_in), (more.made, more.tokens_in)]),
+            tokens_out=sum_told([(usage.made, usage.tokens_out), (more.made, more.tokens_out)]),
+            tokens_cached=usage.tokens_cached + more.tokens_cached,
+            tokens_reasoning=usage.tokens_reasoning + more.tokens_reasoning,
+        )
     )
 
 
@@ -267,130 +298,3 @@ def _overlap(traces: Sequence[tuple[Document, ...]]) -> float | None:
     if not pairs:
         return None
     return sum(len(one & other) / len(one | other) if one | other else 1.0 for one, other in pairs) / len(pairs)
-
-
-# --- the wire form ------------------------------------------------------------------------------------------
-
-_FAILED: Final = dict(zip(STATUSES[1:], "USRTOE", strict=True))
-_STATUS: Final = {letter: status for status, letter in _FAILED.items()}
-
-
-def to_wire(result: CaseResult, suite: Suite, instance: Instance) -> str:
-    """One ASCII JSON text (at most 4 KB in all but absurd cases: reason and latencies go first).
-
-    A vote is a letter: ``0``/``1`` the first or second label, ``t`` a declared tie, ``-`` an abstention, ``s`` a score alone,
-    a capital letter the status of a failure.
-    """
-    labels = _vote_labels(suite, instance)
-    usage, outcome = result.usage, result.outcome
-    votes: dict[str, str] = {}
-    scores = []
-    for vote in outcome.votes:
-        order = vote.order or ""
-        votes[order] = votes.get(order, "") + _letter(vote, labels)
-        scores.append(vote.score)
-    value: dict[str, Any] = {"id": list(result.label), "votes": votes, "why": outcome.reason, "label": outcome.label}
-    if any(score is not None for score in scores):
-        value["scores"] = scores
-    if result.kinds:
-        value["kinds"] = dict(result.kinds)
-    if result.oddities:
-        value["odd"] = dict(result.oddities)
-    if result.trace != Trace():
-        value["trace"] = [result.trace.leaked, result.trace.late, result.trace.overlap]
-    value["use"] = [
-        usage.made,
-        usage.reused,
-        usage.retries,
-        usage.cost_usd,
-        usage.unpriced,
-        usage.tokens_in,
-        usage.tokens_out,
-        usage.tokens_cached,
-        usage.tokens_reasoning,
-    ]
-    if usage.latencies_ms:
-        value["ms"] = list(usage.latencies_ms)
-    if usage.models:
-        value["models"] = list(usage.models)
-    if usage.settings:
-        value["settings"] = list(usage.settings)
-    if usage.oldest:
-        value["old"] = usage.oldest
-    if usage.reused_usd or usage.reused_unpriced:
-        value["was"] = [usage.reused_usd, usage.reused_unpriced]
-    text = canonical_json(value)
-    if len(text) > MAX_WIRE_BYTES:
-        value["why"] = value["why"][:60]
-        value.pop("ms", None)
-        text = canonical_json(value)
-    return text
-
-
-def from_wire(value: Mapping[str, Any], suite: Suite, instance: Instance) -> CaseResult:
-    """The result that :func:`to_wire` wrote, from its parsed JSON."""
-    labels = _vote_labels(suite, instance)
-    scores = value.get("scores")
-    if scores is None:  # the same votes recur in thousands of instances
-        votes = _same_votes(tuple(value["votes"].items()), labels)
-    else:
-        given = iter(scores)
-        votes = tuple(
-            _vote(letter, order or None, sample, next(given, None), labels)
-            for order, letters in value["votes"].items()
-            for sample, letter in enumerate(letters)
-        )
-    label = value["label"]
-    outcome = Outcome(label, result_of(label, instance.gold), votes, instance.gold, _mean_score(votes), value["why"])
-    made, reused, retries, cost, unpriced, tokens_in, tokens_out, cached, reasoning = value["use"]
-    judge, suite_name, variant, instance_id = value["id"]
-    return CaseResult(
-        judge,
-        suite_name,
-        variant,
-        instance_id,
-        outcome=outcome,
-        usage=Usage(
-            made, reused, retries, cost, unpriced, tokens_in, tokens_out,
-            tuple(value.get("ms", ())), tuple(value.get("models", ())), cached, reasoning, tuple(value.get("settings", ())),
-            value.get("old", ""), *value.get("was", ()),
-        ),
-        trace=Trace(*value["trace"]) if "trace" in value else Trace(),
-        kinds=value.get("kinds", {}),
-        oddities=value.get("odd", {}),
-    )  # fmt: skip
-
-
-@lru_cache(maxsize=4096)
-def _same_votes(letters_by_order: tuple[tuple[str, str], ...], labels: tuple[str, ...]) -> tuple[Vote, ...]:
-    return tuple(
-        _vote(letter, order or None, sample, None, labels)
-        for order, letters in letters_by_order
-        for sample, letter in enumerate(letters)
-    )
-
-
-def _mean_score(votes: Iterable[Vote]) -> float | None:
-    scores = [vote.score for vote in votes if vote.score is not None]
-    return sum(scores) / len(scores) if scores else None
-
-
-def _vote_labels(suite: Suite, instance: Instance) -> tuple[str, ...]:
-    return PROTOCOLS[suite.protocol].gold_labels([idea.id for idea in instance.ideas])
-
-
-def _letter(vote: Vote, labels: Sequence[str]) -> str:
-    if vote.status != OK:
-        return _FAILED[vote.status]
-    if vote.abstained:
-        return "-"
-    if vote.label is None:
-        return "s"
-    return "t" if vote.label == TIE else str(labels.index(vote.label))
-
-
-def _vote(letter: str, order: str | None, sample: int, score: float | None, labels: Sequence[str]) -> Vote:
-    if letter in _STATUS:
-        return Vote(order, sample, _STATUS[letter])
-    label = {"t": TIE, "-": None, "s": None}.get(letter) if letter in "t-s" else labels[int(letter)]
-    return Vote(order, sample, OK, "", label, score, letter == "-")

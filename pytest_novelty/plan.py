@@ -8,6 +8,7 @@ from functools import cached_property
 from pathlib import Path
 
 from pytest_novelty.applicability import Content, ignored_axes, look_at_content, reason_to_skip
+from pytest_novelty.auditing import AUDIT, AUDITED_BY, WEAK, is_by_words
 from pytest_novelty.calls import Case
 from pytest_novelty.errors import SettingsError, UnknownNameError
 from pytest_novelty.feasibility import cannot_measure, cannot_pass
@@ -20,6 +21,7 @@ from pytest_novelty.gates import (
     parse_gate,
 )
 from pytest_novelty.judges.base import Judge, share_rates
+from pytest_novelty.judges.families import choose_auditor
 from pytest_novelty.judges.registry import resolve_judges
 from pytest_novelty.looks import SampleRange, level_of
 from pytest_novelty.model import REFERENCE, Instance, Suite, Variant
@@ -130,6 +132,8 @@ class Plan:
     suites: dict[str, SuitePlan] = field(default_factory=dict)
     prompts: dict[str, Prompt] = field(default_factory=dict)
     skipped: dict[tuple[str, str, str], str] = field(default_factory=dict)
+    auditors: Mapping[str, Judge] = field(default_factory=dict)
+    """By the judge that they audit; a judge that is not there is audited by its words."""
 
     def add_suite(self, named: str | Suite, variants: Sequence[str] | None = None) -> SuitePlan:
         """Resolve a suite by name or path; a suite added before is extended by the variants. Raises NoveltyError."""
@@ -164,6 +168,28 @@ class Plan:
                     self._load_prompt(judge.prompt_of(suite.protocol, variant), suite)
         self.suites[suite.name] = planned
         return planned
+
+    def add_auditors(self, auditors: Sequence[Judge]) -> None:
+        """Choose who audits each judge, and load what they are asked with. Raises SettingsError, UnknownNameError."""
+        for auditor in auditors:
+            if not auditor.judges(AUDITED_BY):
+                raise SettingsError(
+                    f"the auditor {auditor.name!r} does not judge {AUDITED_BY}",
+                    hint=f"It declares protocols: {', '.join(auditor.traits.protocols or ())}",
+                )
+        chosen = {
+            judge.name: choose_auditor(judge, auditors, own_family=self.settings.own_family or is_by_words(auditors[0]))
+            for judge in self.judges
+        }
+        self.auditors = {name: auditor for name, auditor in chosen.items() if not is_by_words(auditor)}
+        for auditor in self.auditors.values():
+            if auditor.traits.uses_prompt:
+                name = auditor.prompt_of(AUDITED_BY, AUDIT)
+                self.prompts[name] = resolve_prompt(name, self.settings.base, AUDITED_BY)
+
+    def auditor_of(self, judge: str) -> str:
+        """The name of who audits a judge."""
+        return self.auditors[judge].name if judge in self.auditors else WEAK
 
     def _choose_variants(self, suite: Suite, named: Sequence[str] | None) -> tuple[Variant, ...]:
         """The reference first, then the chosen ones in the suite's order.
@@ -281,17 +307,23 @@ def make_plan(
             "--novelty-offline answers from the store only, and --novelty-refresh takes nothing from it",
             hint="Leave one of them out",
         )
-    judges = share_rates(resolve_judges(settings.judges, registered_judges, settings.base, also=also))
-    for judge in judges:
+    every = share_rates(
+        resolve_judges((*settings.judges, *settings.auditors), registered_judges, settings.base, also=also)
+    )
+    judges = every[: len(set(settings.judges))]
+    for judge in every:
         if settings.budget_usd is not None and not settings.offline and judge.price_basis.startswith("unknown"):
             raise SettingsError(
                 f"a budget was given, but the price of judge {judge.name!r} is {judge.price_basis}",
                 hint="A server of your own costs price: {input: 0, output: 0}",
             )
     known = {**embedded_suites(), **registered_suites}
-    for judge in judges:
+    for judge in every:
         ignored_axes(judge)  # what it declares is checked before anything is asked
     plan = Plan(settings, judges, known)
+    if settings.auditors:
+        places = {spec: place for place, spec in enumerate(dict.fromkeys((*settings.judges, *settings.auditors)))}
+        plan.add_auditors([every[places[spec]] for spec in dict.fromkeys(settings.auditors)])
     known_judges = [judge.name for judge in judges]
     if settings.reference is not None and settings.reference not in known_judges:
         raise UnknownNameError(
@@ -300,7 +332,7 @@ def make_plan(
     for text in settings.gates:
         parse_gate(text)
     if with_suites:
-        names = settings.suites or _default_suites(judges, settings, embedded_suites())
+        names = settings.suites or _default_suites(every, settings, embedded_suites())
         for name in names:
             plan.add_suite(name, None)
         plan.check_options()

@@ -7,10 +7,11 @@ import re
 import textwrap
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
-from pytest_novelty.model import ShownIdea, Work
+from pytest_novelty.model import Conclusion, ShownIdea, Work
 from pytest_novelty.prompts import Prompt, embedded_prompts, load_prompt
+from pytest_novelty.verdicts import SIMILAR
 
 PLAIN: Final = ""
 HEAD: Final = "bold"
@@ -31,8 +32,18 @@ _IDEAS: Final = (
         "Ferries draw power from a cable on the sea bed, which they lift and lower as they pass.",
         (Work("Trolley Barges", "Feeds canal barges from overhead wires.", 1996),),
     ),
+    ShownIdea(
+        "Tolls for Waves",
+        "Harbours charge each ship for the waves that it makes, measured by buoys at the entrance.",
+        (Work("Wash Limits", "Caps the speed of boats near banks.", 2003),),
+    ),
 )
 """The example that prompts are rendered on: small, and nobody's research."""
+_CONCLUSION: Final = Conclusion(
+    SIMILAR,
+    (_IDEAS[0].text, _IDEAS[1].text),
+    "Both ships take up along their way what drives them.",
+)
 
 
 class Line(NamedTuple):
@@ -130,13 +141,24 @@ def read_traits(prompt: Prompt) -> dict[str, str]:
 
 def render_example(prompt: Prompt) -> tuple[tuple[str, str], ...]:
     """The messages about the example, with its earlier works and a date, for a judge that may neither tie nor abstain."""
-    return prompt.render(_IDEAS[: prompt.protocol.ideas_per_instance], _DATE, _Powers(), instance="example")
+    return prompt.render(
+        _IDEAS[: prompt.protocol.ideas_per_instance], _DATE, _Powers(), instance="example", **_asked(prompt)
+    )
+
+
+def _asked(prompt: Prompt) -> dict[str, Any]:
+    """What the example asks beside its ideas: of one dimension, and of a reason where reasons are audited."""
+    if not prompt.protocol.dimensions:
+        return {}
+    return {"dimension": "method", "conclusion": None if prompt.protocol.ideas_per_instance else _CONCLUSION}
 
 
 def _render(prompt: Prompt, powers: _Powers = _Powers(), *, works: bool = False, as_of: str | None = None) -> str:
     ideas = _IDEAS[: prompt.protocol.ideas_per_instance]
     shown = ideas if works else tuple(replace(idea, related_work=()) for idea in ideas)
-    return "\n".join(content for _, content in prompt.render(shown, as_of, powers, instance="example"))
+    return "\n".join(
+        content for _, content in prompt.render(shown, as_of, powers, instance="example", **_asked(prompt))
+    )
 
 
 def _lineage(prompt: Prompt) -> Iterator[Line]:

@@ -14,16 +14,17 @@ from typing import Protocol as Interface
 from pytest_novelty.data import data_folder
 from pytest_novelty.digests import digest
 from pytest_novelty.errors import Problems, PromptError, UnknownNameError
-from pytest_novelty.model import Json, ShownIdea, Work
+from pytest_novelty.model import Conclusion, Json, ShownIdea, Work
 from pytest_novelty.protocols import PROTOCOLS
 from pytest_novelty.protocols.base import Powers, Protocol
 from pytest_novelty.strict_yaml import Document, read_yaml
 from pytest_novelty.validation import compile_check, explain, explain_all, invalid_schema, load_schema
+from pytest_novelty.verdicts import DIMENSIONS, SIMILAR
 
 if TYPE_CHECKING:
     import jinja2
 
-_DELIMITER: Final = re.compile(r"</?(?:idea|related_work)", re.IGNORECASE)
+_DELIMITER: Final = re.compile(r"</?(?:idea|related_work|paper|span|reason)", re.IGNORECASE)
 
 
 class Asked(Powers, Interface):
@@ -67,7 +68,14 @@ class Prompt:
         return {**self.output, "properties": properties, "required": required}
 
     def render(
-        self, ideas: Sequence[ShownIdea], as_of: str | None, powers: Asked, *, instance: str = ""
+        self,
+        ideas: Sequence[ShownIdea],
+        as_of: str | None,
+        powers: Asked,
+        *,
+        instance: str = "",
+        dimension: str = "",
+        conclusion: Conclusion | None = None,
     ) -> tuple[tuple[str, str], ...]:
         """(role, content) messages. Raises PromptError, with template and instance, if a variable is missing."""
         import jinja2
@@ -79,10 +87,14 @@ class Prompt:
             "may_abstain": powers.may_abstain,
             "score_range": powers.score_range and tuple(f"{bound:g}" for bound in powers.score_range),
             "higher_is": powers.higher_is,
-            "mark": _unused_mark(ideas),
+            "mark": _unused_mark(ideas, conclusion),
         }
         if len(ideas) == 1:
             context["idea"] = ideas[0]
+        if self.protocol.dimensions:
+            context |= {"dimension": dimension, "papers": context["ideas"]}
+        if conclusion is not None:
+            context |= {"verdict": conclusion.verdict, "evidence": conclusion.evidence, "reason": conclusion.reason}
         try:
             return tuple((role, template.render(context)) for role, template in self._templates)
         except jinja2.TemplateError as error:
@@ -96,17 +108,18 @@ class Prompt:
 
 
 _VARIABLES: Final = (
-    "A template may use ideas (title, text, related_work), idea (pointwise), as_of, may_tie, may_abstain, score_range, "
-    "higher_is and mark"
+    "A template may use ideas (title, text, related_work), idea (pointwise), papers and dimension (where papers are compared), "
+    "verdict, evidence and reason (entailment), as_of, may_tie, may_abstain, score_range, higher_is and mark"
 )
 
 
-def _unused_mark(ideas: Sequence[ShownIdea]) -> str:
-    """A suffix for the template's delimiters, empty unless an idea's text contains something like one.
+def _unused_mark(ideas: Sequence[ShownIdea], conclusion: Conclusion | None) -> str:
+    """A suffix for the template's delimiters, empty unless a text that is shown contains something like one.
 
     It depends on the texts but not on their order, so both orders of a pair get the same delimiters.
     """
     texts = [text for idea in ideas for text in (idea.title, idea.text, *_work_texts(idea.related_work))]
+    texts += [] if conclusion is None else [*conclusion.evidence, conclusion.reason]
     if not any(_DELIMITER.search(text) for text in texts):
         return ""
     whole = "\x1f".join(sorted(texts))
@@ -212,18 +225,26 @@ def check_prompt(prompt: Prompt) -> None:
 
     Raises PromptError: an undefined variable, a filter that changes the text, an idea that is not shown.
     """
+    for dimension in DIMENSIONS if prompt.protocol.dimensions else ("",):
+        for rich in (True, False):
+            _check_rendering(prompt, dimension, rich)
+
+
+def _check_rendering(prompt: Prompt, dimension: str, rich: bool) -> None:
     count = prompt.protocol.ideas_per_instance
-    for rich in (True, False):
-        works = (Work("{{ title }} of a work", "text of <a> work", 1999),) if rich else ()
-        ideas = [ShownIdea(f"title {i}", f"{{{{ text }}}} & <b>{i}</b> \"'", works) for i in range(count)]
-        powers = _SamplePowers(may_tie=rich, may_abstain=rich, score_range=(0.0, 10.0) if rich else None)
-        messages = prompt.render(ideas, "2020-12-31" if rich else None, powers)
-        whole = "\n".join(content for _, content in messages)
-        for idea in ideas:
-            if idea.text not in whole:
-                raise PromptError("does not show the text of every idea as it is", path=prompt.path, hint=_VARIABLES)
-        if explain({}, prompt.schema(powers)) is None:
-            raise PromptError("output accepts an empty object", path=prompt.path)
+    works = (Work("{{ title }} of a work", "text of <a> work", 1999),) if rich else ()
+    ideas = [ShownIdea(f"title {i}", f"{{{{ text }}}} & <b>{i}</b> \"'", works) for i in range(count)]
+    spans = tuple(f"{{{{ span }}}} & <b>{i}</b>" for i in range(2))
+    conclusion = None if count else Conclusion(SIMILAR, spans, "{{ reason }} & <b>why</b>")
+    powers = _SamplePowers(may_tie=rich, may_abstain=rich, score_range=(0.0, 10.0) if rich else None)
+    messages = prompt.render(ideas, "2020-12-31" if rich else None, powers, dimension=dimension, conclusion=conclusion)
+    whole = "\n".join(content for _, content in messages)
+    texts = [idea.text for idea in ideas] if conclusion is None else [*spans, conclusion.reason]
+    if not all(text in whole for text in texts):
+        shown = "the text of every idea" if conclusion is None else "every span and the reason"
+        raise PromptError(f"does not show {shown} as it is", path=prompt.path, hint=_VARIABLES)
+    if explain({}, prompt.schema(powers)) is None:
+        raise PromptError("output accepts an empty object", path=prompt.path)
 
 
 @dataclass(frozen=True, slots=True)

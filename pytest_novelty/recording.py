@@ -10,8 +10,9 @@ from typing import Any, Final
 
 from pytest_novelty.answers import ODDITIES, Reading, read_answer, read_raw
 from pytest_novelty.calls import Call
+from pytest_novelty.grounding import check_grounds, write_grounds
 from pytest_novelty.masking import make_mask
-from pytest_novelty.model import ERROR, OK, SCHEMA_VIOLATION, TIE, TIMEOUT, Failure, Record
+from pytest_novelty.model import ERROR, OK, SCHEMA_VIOLATION, TIMEOUT, Failure, Record
 
 _MAX_MESSAGE: Final = 2000
 
@@ -30,7 +31,12 @@ class Recorder:
         try:
             judge = call.case.judge
             reading = read_answer(
-                answer, call.case.protocol, judge.traits, call.schema, tells_its_call=judge.tells_its_calls
+                answer,
+                call.case.protocol,
+                judge.traits,
+                call.schema,
+                tells_its_call=judge.tells_its_calls,
+                shown=len(call.shown_ids),
             )
             masked = self.mask(reading.raw)
             if masked != reading.raw:  # read what is kept, so that no part of the record has the secret
@@ -67,16 +73,25 @@ class Recorder:
 
     def _read_kept(self, call: Call, raw: str) -> Reading:
         judge = call.case.judge
-        return read_raw(raw, call.case.protocol, judge.traits, call.schema, tells_its_call=judge.tells_its_calls)
+        return read_raw(
+            raw,
+            call.case.protocol,
+            judge.traits,
+            call.schema,
+            tells_its_call=judge.tells_its_calls,
+            shown=len(call.shown_ids),
+        )
 
     def _record(self, call: Call, reading: Reading, latency_s: float) -> Record:
         case, verdict, extras, mask = call.case, reading.verdict, reading.extras, self.mask
         status, kind, message, label, score, abstained, reason = OK, "", "", None, None, False, ""
+        grounds = ""
         if isinstance(verdict, Failure):
             status, kind, message = verdict.status, verdict.kind, mask(verdict.message)[:_MAX_MESSAGE]
         else:
             label = case.protocol.label_of(verdict, call.shown_ids)
             score, abstained, reason = verdict.score, verdict.abstained, mask(verdict.reason)
+            grounds = write_grounds(check_grounds(call, verdict))
             if extras.oddity:
                 kind, message = extras.oddity, f"the answer {ODDITIES[extras.oddity]}"
         cost = case.judge.traits.cost_usd_per_call if extras.cost_usd is None else extras.cost_usd
@@ -110,6 +125,7 @@ class Recorder:
             extras.tokens_cached,
             extras.tokens_reasoning,
             mask(extras.settings),
+            grounds,
         )
 
     def _empty(self, call: Call, status: str, kind: str, message: str, latency_s: float) -> Record:
@@ -127,8 +143,7 @@ class Recorder:
 def _held_against(call: Call, stored: Record) -> Record:
     """A record without its answer; a failed one if its verdict is none on this instance: the file was edited."""
     ideas, protocol = call.case.instance.ideas, call.case.protocol
-    known = {*protocol.gold_labels([idea.id for idea in ideas]), *([TIE] if len(ideas) > 1 else [])}
-    if stored.status != OK or stored.label in known:
+    if stored.status != OK or protocol.has_label(stored.label or "", [idea.id for idea in ideas]):
         return stored
     if stored.label is not None:
         problem = f"has the label {stored.label[:60]!r}, which this instance cannot have"

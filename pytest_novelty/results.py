@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pytest_novelty.auditing import AUDITED_BY, cites
 from pytest_novelty.claiming import Claim, find_claims
 from pytest_novelty.comparing import compare_judges
 from pytest_novelty.deciding import GateResult
@@ -30,8 +31,10 @@ from pytest_novelty.findings import (
 from pytest_novelty.gates import MAX
 from pytest_novelty.headline import make_headline
 from pytest_novelty.measuring import MetricRow, VariantResult, measure
+from pytest_novelty.metrics.auditors import Auditors, compare_auditors
 from pytest_novelty.metrics.catalogue import FamilyMetric, PairMetric, get_metric
 from pytest_novelty.metrics.comparison import Comparison
+from pytest_novelty.metrics.grounded import Grounding, ground
 from pytest_novelty.metrics.resampling import Resampler
 from pytest_novelty.metrics.view import Estimate, View, label_by_cross_validation
 from pytest_novelty.model import REFERENCE
@@ -68,6 +71,17 @@ class Calls:
     unfinished: int = 0
 
 
+@dataclass(frozen=True)
+class Grounded:
+    """What became of the evidence of a judge on a suite under a variant; ``auditor``: who was asked about its reasons."""
+
+    judge: str
+    suite: str
+    variant: str
+    auditor: str
+    found: Grounding
+
+
 @dataclass
 class Report:
     """The result of a run. ``gates`` decide; ``metrics`` explain; ``outcomes`` are what they rest on."""
@@ -87,6 +101,10 @@ class Report:
     """What changed since an earlier report, if the run was given one."""
     drifts: list[Drift] = field(default_factory=list)
     """Comparisons with recorded verdicts, each a gate like any other."""
+    grounding: list[Grounded] = field(default_factory=list)
+    """The cascade of each judge and variant, on suites whose answers cite evidence."""
+    auditors: list[Auditors] = field(default_factory=list)
+    """On suites of reasons: judges against the labels, and among each other."""
 
     @property
     def headline(self) -> str:
@@ -249,6 +267,15 @@ def _add_suite(report: Report, planned: SuitePlan, views: Mapping[tuple[str, str
     report.metrics += measured.rows
     report.variants += measured.variants
     report.claims += find_claims(planned, views, list(judges))
+    if planned.suite.protocol == AUDITED_BY:
+        for variant in sorted({variant for variant, _ in views}):
+            own = {judge: views[variant, judge] for judge in judges if (variant, judge) in views}
+            report.auditors.append(compare_auditors(planned.suite.name, variant, own))
+    if cites(planned.suite.protocol):
+        report.grounding += [
+            Grounded(judge, planned.suite.name, variant, plan.auditor_of(judge), ground(view))
+            for (variant, judge), view in sorted(views.items())
+        ]
     report.gates += decide_gates(plan, planned, views, measured.rows, unenforced)
     ran = [name for name in judges if any(name == judge for _, judge in views)]
     prices = {name: price_of(plan, planned, name, views) for name in ran}

@@ -130,14 +130,19 @@ def find_introduction(sections: Sequence[Section]) -> str:
 
 def without_references(sections: Sequence[Section]) -> list[Section]:
     """All but the lists of references, each with what stands below it; appendices behind a list stay."""
-    return _without(sections, _REFERENCES)
+    return _part(sections, _REFERENCES)[0]
+
+
+def only_references(sections: Sequence[Section]) -> list[Section]:
+    """What `without_references` leaves out."""
+    return _part(sections, _REFERENCES)[1]
 
 
 def without_abstract(sections: Sequence[Section]) -> list[Section]:
     """All but the abstract, which ends at the next heading of whatever level; only the parts that a structured one has before
     the introduction belong to it.
     """
-    return _without(sections, _ABSTRACTS)
+    return _part(sections, _ABSTRACTS)[0]
 
 
 def has_text_behind_abstract(sections: Sequence[Section]) -> bool:
@@ -153,22 +158,23 @@ def join_sections(sections: Sequence[Section]) -> str:
     return "\n\n".join(section.whole for section in sections)
 
 
-def _without(sections: Sequence[Section], names: frozenset[str]) -> list[Section]:
+def _part(sections: Sequence[Section], names: frozenset[str]) -> tuple[list[Section], list[Section]]:
+    """Those under other titles than these, and those under these."""
+    find_end = _end_of_abstract if names is _ABSTRACTS else _end_of_references
     kept: list[Section] = []
-    place = 0
-    while place < len(sections):
-        if sections[place].title and sections[place].name in names:
-            place = _end_of_abstract(sections, place) if names is _ABSTRACTS else _end_of_references(sections, place)
-        else:
-            kept.append(sections[place])
-            place += 1
-    return kept
+    taken: list[Section] = []
+    end = 0
+    for place, section in enumerate(sections):
+        if place >= end and section.title and section.name in names:
+            end = find_end(sections, place)
+        (taken if place < end else kept).append(section)
+    return kept, taken
 
 
 def _end(sections: Sequence[Section], place: int) -> int:
     """The place of the first section that is not below the one at ``place``."""
-    level = sections[place].level
-    return next((later for later in range(place + 1, len(sections)) if sections[later].level <= level), len(sections))
+    behind = range(place + 1, len(sections))
+    return next((later for later in behind if sections[later].level <= sections[place].level), len(sections))
 
 
 def _end_of_abstract(sections: Sequence[Section], place: int) -> int:
@@ -354,8 +360,8 @@ def _is_named_appendix(title: str) -> bool:
 
 def _ends(line: str) -> bool:
     """Nothing of a sentence is left open behind this line."""
-    stripped = line.strip()
-    return not stripped or stripped[-1] in '.!?)]"\u201d' or _PAGE.fullmatch(stripped) is not None
+    text = line.strip()
+    return not text or text[-1] in '.!?)]"\u201d' or _PAGE.fullmatch(text) is not None
 
 
 def _follows(title: str, before: str) -> bool:

@@ -58,6 +58,10 @@ class Settings:
     """The report of an earlier run, which this one is compared with."""
     probe: int | None = None
     max_age_days: float | None = None
+    auditors: tuple[str, ...] = ()
+    """Who is asked whether reasons follow from the evidence: for each judge the first that is of another family."""
+    own_family: bool = False
+    """A judge may be audited by its own family."""
 
     @property
     def by_point(self) -> bool:

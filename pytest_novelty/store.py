@@ -24,11 +24,12 @@ from pytest_novelty.judges.base import Pace
 from pytest_novelty.model import ERROR, LATER, OK, TIMEOUT, Document, Record
 from pytest_novelty.pace import MemoryPace, SharedPace
 
-_FORMAT: Final = 2
+_FORMAT: Final = 3
 _APPLICATION_ID: Final = 0x6E76_6C74  # "nvlt"
 _TIMEOUT_S: Final = 30.0
 _CHECK_UP_TO_BYTES: Final = 64_000_000
 _IN_LIMIT: Final = 500
+ELSEWHERE: Final = "Name another file with --novelty-store"
 
 _COLUMNS: Final = Record._fields
 _TYPES: Final = {"sample": "INTEGER", "seed": "INTEGER", "score": "REAL", "abstained": "INTEGER", "tokens_in": "INTEGER",
@@ -39,7 +40,7 @@ _CREATE: Final = (
     + ", ".join(f'"{name}" {_TYPES.get(name, "TEXT")}{" PRIMARY KEY" if name == "key" else ""}' for name in _COLUMNS)
     + ")"
 )
-_ADDED: Final = {1: ("tokens_cached", "tokens_reasoning", "settings")}
+_ADDED: Final = {1: ("tokens_cached", "tokens_reasoning", "settings", "grounds"), 2: ("grounds",)}
 """Columns that a store of an earlier format lacks. They stand at the end, where SQLite adds them."""
 _PACE: Final = "CREATE TABLE IF NOT EXISTS pace (judge TEXT PRIMARY KEY, next REAL)"
 _SLOT_INDEX: Final = "CREATE INDEX IF NOT EXISTS slots ON records (suite, instance, judge)"
@@ -129,9 +130,6 @@ class MemoryStore:
 
     def close(self) -> None:
         pass
-
-
-ELSEWHERE: Final = "Name another file with --novelty-store"
 
 
 class SqliteStore:
@@ -386,10 +384,11 @@ def _from_row(row: tuple[Any, ...]) -> Record:
         values[_RETRIEVED] = tuple(Document(**item) for item in json.loads(values[_RETRIEVED]))
     values[_ABSTAINED] = bool(values[_ABSTAINED])
     values[_SETTINGS] = values[_SETTINGS] or ""
+    values[_GROUNDS] = values[_GROUNDS] or ""
     return Record._make(values)
 
 
-_ABSTAINED, _RETRIEVED, _SETTINGS = map(_COLUMNS.index, ("abstained", "retrieved", "settings"))
+_ABSTAINED, _RETRIEVED, _SETTINGS, _GROUNDS = map(_COLUMNS.index, ("abstained", "retrieved", "settings", "grounds"))
 
 
 def record_to_dict(record: Record) -> dict[str, Any]:

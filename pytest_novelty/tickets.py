@@ -26,6 +26,11 @@ class Ticket:
     def __post_init__(self) -> None:
         self.records = [None] * len(self.calls)
 
+    @property
+    def is_complete(self) -> bool:
+        """All its records are there."""
+        return self.pending == 0 and all(record is not None for record in self.records)
+
     def count_down(self) -> None:
         """One call less to wait for; the engine holds its lock."""
         self.pending -= 1

@@ -13,7 +13,7 @@ from pytest_novelty.errors import Problems, SuiteError, UnknownNameError
 from pytest_novelty.granularity import ABSTRACT, lacks
 from pytest_novelty.model import REFERENCE, Axes, Idea, Instance, Suite, Variant
 from pytest_novelty.prompts import embedded_prompts
-from pytest_novelty.protocols import PROTOCOLS
+from pytest_novelty.protocols import PROTOCOLS, thing_of
 from pytest_novelty.strict_yaml import Document
 
 _AXES: Final = tuple(item.name for item in fields(Axes))
@@ -167,7 +167,8 @@ def check_content(suite: Suite, variants: Iterable[Variant]) -> None:
             has = ", ".join(("text", *sorted(found.idea.renderings)))
             also = f" (it has {has})" if variant.axes.format != "text" else ""
             raise SuiteError(
-                f"the idea {found.idea.id!r} has no {found.what}, which the variant {variant.name!r} shows{also}",
+                f"the {thing_of(suite.protocol)} {found.idea.id!r} has no {found.what}, "
+                f"which the variant {variant.name!r} shows{also}",
                 path=suite.path,
                 line=None if suite.path.suffix in (".yaml", ".yml") else found.instance.line,
                 instance=found.instance.id,

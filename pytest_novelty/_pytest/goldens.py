@@ -21,6 +21,7 @@ from pytest_novelty.golden import Golden, check_against, judged_all, make_golden
 from pytest_novelty.judges.registry import SHIPPED
 from pytest_novelty.masking import make_mask
 from pytest_novelty.model import REFERENCE
+from pytest_novelty.protocols import has_two_labels
 
 if TYPE_CHECKING:
     from syrupy.data import SnapshotCollection
@@ -218,9 +219,10 @@ class Goldens:
 
 
 def _pairs(plan: Plan) -> Iterator[tuple[SuitePlan, Judge]]:
-    """Every suite with every judge that judges its reference."""
+    """Every suite with every judge that judges its reference; a file tallies two labels, so that groupings have none."""
     for planned in plan.suites.values():
-        yield from ((planned, judge) for judge in plan.judges if judge.judges(planned.suite.protocol))
+        if has_two_labels(planned.suite.protocol):
+            yield from ((planned, judge) for judge in plan.judges if judge.judges(planned.suite.protocol))
 
 
 def _check_writable(folder: Path) -> None:

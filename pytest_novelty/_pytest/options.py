@@ -91,6 +91,14 @@ OPTIONS: Final = (
         "JUDGE",
     ),
     Option(
+        "--novelty-auditor",
+        "A judge that is asked whether the reasons of the others follow from their evidence. Of several the first that is of "
+        "another family than the judge. Default: lexical, which compares words.",
+        "JUDGE",
+        "list",
+    ),
+    Option("--novelty-own-family", "A judge may be audited by its own family.", kind="flag"),
+    Option(
         "--novelty-probe",
         "Ask so many instances of each suite past the store, always the same ones, and compare with what is recorded: has the "
         "judge drifted?",
@@ -244,6 +252,8 @@ def read_settings(config: pytest.Config, extra_gates: Sequence[str] = ()) -> Set
         baseline=None if baseline is None else (config.rootpath if baseline_from_ini else base) / baseline,
         probe=probe,
         max_age_days=None if age is None else read_days(age_name, age),
+        auditors=texts("--novelty-auditor"),
+        own_family=flag("--novelty-own-family"),
     )
 
 

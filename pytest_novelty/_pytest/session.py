@@ -42,11 +42,12 @@ from pytest_novelty.errors import (
 from pytest_novelty.generations import name_generation
 from pytest_novelty.looks import SampleRange
 from pytest_novelty.model import OK, Outcome, Record
-from pytest_novelty.outcomes import CaseResult, from_wire, to_wire
+from pytest_novelty.outcomes import CaseResult
 from pytest_novelty.plan import Plan, make_plan
 from pytest_novelty.runner import Runner
 from pytest_novelty.store import SqliteStore, VerdictStore
 from pytest_novelty.tally import Made
+from pytest_novelty.wire import from_wire, to_wire
 
 if TYPE_CHECKING:
     from pytest_novelty.results import Report

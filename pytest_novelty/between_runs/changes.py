@@ -15,7 +15,13 @@ from pytest_novelty.metrics.permutation import holm
 from pytest_novelty.metrics.regression import MetricChange, Turned, metric_changes, turned_verdicts
 from pytest_novelty.model import REFERENCE
 
-MAIN: Final = {"pairwise": ("strict_accuracy",), "pointwise": ("accuracy", "auroc")}
+MAIN: Final = {
+    "pairwise": ("strict_accuracy",),
+    "pointwise": ("accuracy", "auroc"),
+    "similarity": ("accuracy",),
+    "entailment": ("accuracy",),
+    "grouping": ("accuracy",),
+}
 """By which judges are ranked and variants compared: the first that is defined."""
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from typing import Any, Final
 
 from pytest_novelty.metrics.view import Estimate, View
@@ -11,16 +12,14 @@ from pytest_novelty.model import ABSTAINED, CORRECT, INCOMPLETE, INVALID, NOT_NO
 from pytest_novelty.printing import plural
 from pytest_novelty.protocols import PROTOCOLS
 from pytest_novelty.protocols.base import LARGEST, result_of
+from pytest_novelty.protocols.grouping import FEWEST, MOST
 
 SCORE_ALONE: Final = "score"
 """What a tally calls a vote that is a score and names no label."""
 _MOST_VOTES: Final = 100
 _CLOSE: Final = 1e-9
-_MEASURED: Final = {
-    "pairwise": ("strict_accuracy", "tie_rate", "invalid_rate"),
-    "pointwise": ("accuracy", "tie_rate", "invalid_rate"),
-}
-"""Metrics that a run reports wherever it judged something, even if only to say why they are undefined."""
+_MEASURED: Final = ("tie_rate", "invalid_rate")
+"""Beside the share that is right, what a run reports wherever it judged something, if only to say why it is undefined."""
 
 
 def check_parts(data: Mapping[str, Any]) -> Iterator[str]:
@@ -28,7 +27,7 @@ def check_parts(data: Mapping[str, Any]) -> Iterator[str]:
     may claim any number.
     """
     protocols = {suite["name"]: suite["protocol"] for suite in data["run"]["suites"]}
-    labels: dict[tuple[str, str], tuple[str, ...]] = {}
+    may_have: dict[tuple[str, str], Callable[[str], bool]] = {}
     gold: dict[tuple[str, str], str | None] = {}
     for row in data["instances"]:
         place = row["suite"], row["instance"]
@@ -36,8 +35,8 @@ def check_parts(data: Mapping[str, Any]) -> Iterator[str]:
             yield f"the instance {place[1]!r} of {place[0]} is there twice"
         gold[place] = row["gold"]
         if protocols.get(place[0]) in PROTOCOLS:
-            labels[place] = PROTOCOLS[protocols[place[0]]].gold_labels(row["ideas"])
-            if row["gold"] not in {*labels[place], None}:
+            may_have[place] = partial(PROTOCOLS[protocols[place[0]]].has_label, idea_ids=row["ideas"])
+            if row["gold"] is not None and (row["gold"] == TIE or not may_have[place](row["gold"])):
                 yield f"the instance {place[1]!r} of {place[0]} has the gold label {row['gold']!r}"
     yield from _suites(data)
     seen: set[tuple[str, ...]] = set()
@@ -48,10 +47,10 @@ def check_parts(data: Mapping[str, Any]) -> Iterator[str]:
             yield f"{told} is there twice"
         seen.add(key)
         place = row["suite"], row["instance"]
-        if place not in labels:
+        if place not in may_have:
             continue  # said where the outcome is read
         most = data["run"]["settings"].get("votes") if row["variant"] == REFERENCE else None
-        for problem in _outcome(row, labels[place], gold[place], protocols[place[0]], most or _MOST_VOTES):
+        for problem in _outcome(row, may_have[place], gold[place], protocols[place[0]], most or _MOST_VOTES):
             yield f"{told} {problem}"
 
 
@@ -61,7 +60,7 @@ def _suites(data: Mapping[str, Any]) -> Iterator[str]:
         name, rows = suite["name"], [row for row in data["instances"] if row["suite"] == suite["name"]]
         if suite["protocol"] not in PROTOCOLS:
             yield f"the suite {name} has the protocol {suite['protocol']!r}"
-        elif odd := [row for row in rows if len(row["ideas"]) != PROTOCOLS[suite["protocol"]].ideas_per_instance]:
+        elif odd := [row for row in rows if not _fits(suite["protocol"], len(row["ideas"]))]:
             yield f"the instance {odd[0]['instance']!r} of {name} has {plural(len(odd[0]['ideas']), 'idea')}"
         if len(rows) != suite["instances"]:
             yield f"the suite {name} has {plural(suite['instances'], 'instance')}, and the report tells {len(rows)}"
@@ -71,14 +70,19 @@ def _suites(data: Mapping[str, Any]) -> Iterator[str]:
                 yield f"the instance {odd[0]['instance']!r} of {name} has {without} {what}, unlike its suite"
 
 
+def _fits(protocol: str, ideas: int) -> bool:
+    return FEWEST <= ideas <= MOST if protocol == "grouping" else ideas == PROTOCOLS[protocol].ideas_per_instance
+
+
 def _outcome(
-    row: Mapping[str, Any], labels: tuple[str, ...], gold: str | None, protocol: str, most: int
+    row: Mapping[str, Any], may_have: Callable[[str], bool], gold: str | None, protocol: str, most: int
 ) -> Iterator[str]:
     """What is wrong with an outcome itself; its label against its votes is checked once these are read."""
-    named = {*labels, TIE, ABSTAINED, *([SCORE_ALONE] if protocol == "pointwise" else [])}
-    if wrong := sorted({label for kinds in row["tallies"].values() for label in kinds["votes"]} - named):
+    others = {TIE, ABSTAINED, *([SCORE_ALONE] if protocol == "pointwise" else [])}
+    named = {label for kinds in row["tallies"].values() for label in kinds["votes"]}
+    if wrong := [label for label in sorted(named - others) if not may_have(label)]:
         yield f"has the label {wrong[0]!r}, which is none of the instance's"
-    if row["label"] not in {*labels, None, TIE, ABSTAINED, INCOMPLETE, INVALID}:
+    if row["label"] not in {None, TIE, ABSTAINED, INCOMPLETE, INVALID} and not may_have(row["label"]):
         yield f"has the label {row['label']!r}, which is none of the instance's"
     if odd := sorted(set(row["tallies"]) - {order or "-" for order in PROTOCOLS[protocol].orders("both")}):
         yield f"has votes in the order {odd[0]!r}"
@@ -129,8 +133,8 @@ def check_metrics(view: View, estimates: Mapping[str, Estimate]) -> Iterator[str
     """What is wrong with the estimates of a view: those that are missing, and shares that the outcomes do not have."""
     first = view.results[0]
     place = f"of {first.judge} on {first.suite}, {first.variant},"
-    right, *_ = names = _MEASURED[view.suite.protocol]
-    if missing := [name for name in names if name not in estimates]:
+    right = "strict_accuracy" if view.suite.protocol == "pairwise" else "accuracy"
+    if missing := [name for name in (right, *_MEASURED) if name not in estimates]:
         yield f"{missing[0]} {place} is missing from the metrics"
     shares = {
         right: view.correct[view.labelled],

@@ -39,6 +39,7 @@ class Traits:
     retrieves, honours_as_of: whether it looks things up, and whether it ignores what appeared after ``request.as_of``.
     index_version: of a judge that retrieves, the state of what it searches (a date, a digest): golden verdicts keep it, no
         store key does.
+    family: of a model: judges of one family do not audit each other. Default: by the model's name, where we ask it.
     deterministic: the same request always gets the same answer, so that golden verdicts must be met exactly.
     """
 
@@ -56,6 +57,7 @@ class Traits:
     retrieves: bool = False
     honours_as_of: bool = False
     index_version: str = ""
+    family: str = ""
     deterministic: bool = False
 
 
@@ -339,6 +341,7 @@ _CHECKS: Final[dict[str, Callable[[object], str]]] = {
     "retrieves": _boolean,
     "honours_as_of": _boolean,
     "index_version": _version,
+    "family": _version,
     "deterministic": _boolean,
 }
 

@@ -11,7 +11,7 @@ class Chance:
     """Decides by the request's seed: the same in every run, independent between votes."""
 
     version = "1"
-    protocols = ("pointwise", "pairwise")
+    protocols = ("pointwise", "pairwise", "similarity", "entailment")
     uses_prompt = False
     ignores = ("effort", "temperature", "params")
     cost_usd_per_call = 0.0
@@ -20,7 +20,11 @@ class Chance:
         heads = bool(_mix(request.seed) & 1)
         if request.protocol == "pairwise":
             return {"winner": "A" if heads else "B"}
-        return {"novel": heads}
+        if request.protocol == "similarity":
+            spans = [paper.text.partition(". ")[0] for paper in request.papers]
+            cited = {"evidence_a": spans[0], "evidence_b": spans[1], "reason": "The coin fell so."}
+            return {"is_similar": heads, **(cited if heads else {})}
+        return {"supported" if request.protocol == "entailment" else "novel": heads}
 
 
 def _mix(seed: int) -> int:

@@ -97,9 +97,35 @@ class FamilyMetric(Entry):
     over: str = "max"
 
 
-_BOTH: Final = ("pointwise", "pairwise")
+_VOTED: Final = ("pointwise", "pairwise", "similarity", "entailment")
+"""Two labels to vote for."""
+_LABELLED: Final = ("pointwise", "similarity", "entailment")
+"""The same two labels for every instance."""
+_ALL: Final = (*_VOTED, "grouping")
 _POINT: Final = ("pointwise",)
 _PAIR: Final = ("pairwise",)
+_AUDITED: Final = ("similarity", "entailment")
+_SIMILAR: Final = ("similarity",)
+_CITED: Final = ("similarity", "grouping")
+_GROUPED: Final = ("grouping",)
+_ORDERED: Final = ("pairwise", "similarity")
+_TURNED: Final = (*_ORDERED, "grouping")
+
+_GROUNDED: Final = (
+    ("hallucination_rate", "evidence not in what was shown", UNIT, _CITED, "low"),
+    ("missing_evidence_rate", "evidence missing", UNIT, _CITED, "low"),
+    ("mismatch_rate", "reason beyond the evidence", UNIT, _CITED, "low"),
+    ("grounded_f1", "F1 after hallucination", UNIT, _CITED, "high"),
+    ("verified_f1", "F1 after mismatch", UNIT, _CITED, "high"),
+    ("verified_precision", "positives right and verified", UNIT, _CITED, "high"),
+    ("verified_recall", "positives found and verified", UNIT, _CITED, "high"),
+    ("pair_f1", "F1 of pairs of papers", UNIT, _GROUPED, "high"),
+    ("pair_precision", "pairs of papers that are right", UNIT, _GROUPED, "high"),
+    ("pair_recall", "pairs of papers found", UNIT, _GROUPED, "high"),
+    ("adjusted_rand", "adjusted Rand index", SIGNED, _GROUPED, "high"),
+    ("kappa", "agrees with gold beyond chance", SIGNED, ("entailment",), "high"),
+)
+"""The grounding cascade, groups as pairs of papers, and how good an auditor is."""
 
 CATALOGUE: Final[dict[str, Metric]] = {
     metric.name: metric
@@ -114,12 +140,12 @@ CATALOGUE: Final[dict[str, Metric]] = {
             "classification:soft_accuracy",
             labelled=True,
         ),
-        Metric("accuracy", "right", SHARE, _POINT, "high", "classification:accuracy", labelled=True),
+        Metric("accuracy", "right", SHARE, (*_LABELLED, "grouping"), "high", "classification:accuracy", labelled=True),
         Metric(
             "macro_f1",
             "mean F1 of both labels",
             UNIT,
-            _POINT,
+            _LABELLED,
             "high",
             "classification:macro_f1",
             labelled=True,
@@ -139,6 +165,46 @@ CATALOGUE: Final[dict[str, Metric]] = {
             is_mean=False,
         ),
         Metric(
+            "f1", "F1 of the positive label", UNIT, _AUDITED, "high", "classification:f1", labelled=True, is_mean=False
+        ),
+        Metric(
+            "precision",
+            "positives that are right",
+            UNIT,
+            _AUDITED,
+            "high",
+            "classification:precision",
+            labelled=True,
+            is_mean=False,
+        ),
+        Metric(
+            "recall", "positives found", UNIT, _AUDITED, "high", "classification:recall", labelled=True, is_mean=False
+        ),
+        Metric(
+            "positive_accuracy",
+            "right on similar papers",
+            UNIT,
+            _SIMILAR,
+            "high",
+            "classification:recall",
+            labelled=True,
+            is_mean=False,
+        ),
+        Metric(
+            "negative_accuracy",
+            "right on papers not similar",
+            UNIT,
+            _SIMILAR,
+            "high",
+            "classification:negative_accuracy",
+            labelled=True,
+            is_mean=False,
+        ),
+        *(
+            Metric(name, title, kind, protocols, better, f"grounded:{name}", labelled=True, is_mean=False)
+            for name, title, kind, protocols, better in _GROUNDED
+        ),
+        Metric(
             "auroc",
             "novel scored above not novel",
             UNIT,
@@ -148,12 +214,12 @@ CATALOGUE: Final[dict[str, Metric]] = {
             labelled=True,
             is_mean=False,
         ),
-        Metric("tie_rate", "ties", SHARE, _BOTH, "low", "classification:tie_rate"),
+        Metric("tie_rate", "ties", SHARE, _ALL, "low", "classification:tie_rate"),
         Metric("declared_tie_rate", "ties declared by the judge", SHARE, _PAIR, "", "classification:declared_tie_rate"),
-        Metric("abstention_rate", "abstentions", SHARE, _BOTH, "low", "classification:abstention_rate"),
-        Metric("invalid_rate", "invalid answers", SHARE, _BOTH, "low", "classification:invalid_rate"),
+        Metric("abstention_rate", "abstentions", SHARE, _ALL, "low", "classification:abstention_rate"),
+        Metric("invalid_rate", "invalid answers", SHARE, _ALL, "low", "classification:invalid_rate"),
         Metric(
-            "retest_flip_rate", "same question, other vote", UNIT, _BOTH, "low", "stability:retest_flip_rate", votes=2
+            "retest_flip_rate", "same question, other vote", UNIT, _VOTED, "low", "stability:retest_flip_rate", votes=2
         ),
         Metric(
             "position_bias",
@@ -168,7 +234,7 @@ CATALOGUE: Final[dict[str, Metric]] = {
             "order_inconsistency",
             "verdict turns with the order",
             SHARE,
-            _PAIR,
+            _TURNED,
             "low",
             "stability:order_inconsistency",
             both_orders=True,
@@ -177,7 +243,7 @@ CATALOGUE: Final[dict[str, Metric]] = {
             "excess_order_flip",
             "pull of order beyond noise",
             SIGNED,
-            _PAIR,
+            _ORDERED,
             "low",
             "stability:excess_order_flip",
             votes=2,
@@ -204,10 +270,10 @@ CATALOGUE: Final[dict[str, Metric]] = {
             is_mean=False,
         ),
         Metric("score_levels", "levels of score used", QUANTITY, _POINT, "", "scoring:score_levels", is_mean=False),
-        Metric("leak_rate", "found the idea itself", SHARE, _BOTH, "low", "retrieval:leak_rate"),
-        Metric("late_rate", "looked beyond the date", SHARE, _BOTH, "low", "retrieval:late_rate"),
-        Metric("retrieval_overlap", "same things retrieved", UNIT, _BOTH, "high", "retrieval:retrieval_overlap"),
-        Metric("cost_usd", "cost", QUANTITY, _BOTH, "low", "retrieval:cost_usd", is_mean=False),
+        Metric("leak_rate", "found the idea itself", SHARE, _ALL, "low", "retrieval:leak_rate"),
+        Metric("late_rate", "looked beyond the date", SHARE, _ALL, "low", "retrieval:late_rate"),
+        Metric("retrieval_overlap", "same things retrieved", UNIT, _ALL, "high", "retrieval:retrieval_overlap"),
+        Metric("cost_usd", "cost", QUANTITY, _ALL, "low", "retrieval:cost_usd", is_mean=False),
     )
 }
 
@@ -215,13 +281,13 @@ CATALOGUE: Final[dict[str, Metric]] = {
 PAIRED: Final[dict[str, PairMetric]] = {
     metric.name: metric
     for metric in (
-        PairMetric("flip_rate", "verdicts that change", SHARE, _BOTH, "low", "variants:flip_rate"),
-        PairMetric("null_flip_rate", "would change by noise", UNIT, _BOTH, "low", "variants:null_flip_rate"),
-        PairMetric("reversal_rate", "verdicts turned round", SHARE, _BOTH, "low", "variants:reversal_rate"),
+        PairMetric("flip_rate", "verdicts that change", SHARE, _ALL, "low", "variants:flip_rate"),
+        PairMetric("null_flip_rate", "would change by noise", UNIT, _VOTED, "low", "variants:null_flip_rate"),
+        PairMetric("reversal_rate", "verdicts turned round", SHARE, _VOTED, "low", "variants:reversal_rate"),
         PairMetric(
-            "excess_flip", "vote shift, squared", SIGNED, _BOTH, "low", "variants:excess_flip", votes=2, is_excess=True
+            "excess_flip", "vote shift, squared", SIGNED, _VOTED, "low", "variants:excess_flip", votes=2, is_excess=True
         ),
-        PairMetric("vote_shift", "moves votes, beyond noise", ROOT, _BOTH, "low", "variants:vote_shift", votes=2),
+        PairMetric("vote_shift", "moves votes, beyond noise", ROOT, _VOTED, "low", "variants:vote_shift", votes=2),
         PairMetric("score_shift", "moves scores", SCORE, _POINT, "", "score_pairs:score_shift"),
         PairMetric(
             "score_rms_shift",
@@ -241,8 +307,8 @@ PAIRED: Final[dict[str, PairMetric]] = {
 FAMILIES: Final[dict[str, FamilyMetric]] = {
     metric.name: metric
     for metric in (
-        FamilyMetric("max_flip_rate", "most that change", SHARE, _BOTH, "low", "", of="flip_rate", over="max"),
-        FamilyMetric("mean_flip_rate", "change on average", UNIT, _BOTH, "low", "", of="flip_rate", over="mean"),
+        FamilyMetric("max_flip_rate", "most that change", SHARE, _ALL, "low", "", of="flip_rate", over="max"),
+        FamilyMetric("mean_flip_rate", "change on average", UNIT, _ALL, "low", "", of="flip_rate", over="mean"),
     )
 }
 

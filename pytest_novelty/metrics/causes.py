@@ -67,7 +67,7 @@ def _silenced(pair: Pair) -> float | None:
 
 def order_p(view: View) -> float | None:
     """Exchange test of the order shown: the votes of AB and BA pooled and split anew. None without both orders."""
-    if view.suite.protocol != "pairwise" or len(view.orders) != 2:
+    if len(view.orders) != 2:
         return None
     null = null_of_excess(view.counts[:, :1], view.counts[:, 1:], view.seed)
     if null is None:
@@ -89,10 +89,11 @@ def _scores_moved(pair: Pair) -> float | None:
 
 def _together(pair: Pair) -> float | None:
     """The least of two Holm-adjusted p: the lean to the first shown changes, or the order's squared pull does."""
-    if pair.one.suite.protocol != "pairwise" or len(pair.one.orders) != 2 or len(pair.other.orders) != 2:
+    if len(pair.one.orders) != 2 or len(pair.other.orders) != 2:
         return None
     found: list[float | None] = []
-    for values in (lean_to_first, pull_of_order):
+    leans = (lean_to_first,) if pair.one.suite.protocol == "pairwise" else ()
+    for values in (*leans, pull_of_order):
         differences = values(pair.one) - values(pair.other)
         known = np.isfinite(differences)
         if known.any():

@@ -14,7 +14,8 @@ from pytest_novelty.metrics.deferred import Computed, deferrable, then
 from pytest_novelty.metrics.estimating import mean_in_unit, ratio_in_unit, share
 from pytest_novelty.metrics.resampling import FloatArray
 from pytest_novelty.metrics.view import Estimate, View
-from pytest_novelty.model import ABSTAINED, NOT_NOVEL, NOVEL, OK, TIE
+from pytest_novelty.model import ABSTAINED, NOVEL, OK, TIE
+from pytest_novelty.protocols import PROTOCOLS
 
 UNLABELLED_NOTE = "the suite has no gold labels"
 LOOKED_UP_NOTE = (
@@ -56,10 +57,14 @@ def soft_accuracy(view: View) -> Computed:
 
 
 def confusion(view: View) -> FloatArray:
-    """(n, 6): tp, fp, fn of novel, then of not novel. A tie or a failure misses its gold class and accuses no other."""
+    """(n, 6): tp, fp, fn of the protocol's first label (such as novel), then of its second. A tie or a failure misses its gold
+    class and accuses no other.
+    """
+    labels = PROTOCOLS[view.suite.protocol].labels
+    assert labels is not None, view.suite.protocol
     rows = np.zeros((len(view), 6))
     for index, (label, instance) in enumerate(zip(view.outcome_labels, view.instances, strict=True)):
-        for offset, positive in ((0, NOVEL), (3, NOT_NOVEL)):
+        for offset, positive in zip((0, 3), labels, strict=True):
             is_gold, is_said = instance.gold == positive, label == positive
             rows[index, offset] = is_gold and is_said
             rows[index, offset + 1] = is_said and not is_gold
@@ -78,12 +83,32 @@ def mean_of_f1s(sums: FloatArray) -> FloatArray:
     return np.asarray((_f1(sums, 0) + _f1(sums, 3)) / 2)
 
 
+def _precision(sums: FloatArray) -> FloatArray:
+    return _part(sums[..., 0], sums[..., 1])
+
+
+def _recall(sums: FloatArray) -> FloatArray:
+    return _part(sums[..., 0], sums[..., 2])
+
+
+def _recall_of_other(sums: FloatArray) -> FloatArray:
+    return _part(sums[..., 3], sums[..., 5])
+
+
+def _part(hits: FloatArray, others: FloatArray) -> FloatArray:
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.asarray(hits / (hits + others))
+
+
 F1S: Final[dict[str, Callable[[FloatArray], FloatArray]]] = {
     "macro_f1": mean_of_f1s,
     "f1_novel": lambda sums: _f1(sums, 0),
     "f1_not_novel": lambda sums: _f1(sums, 3),
+    "f1": lambda sums: _f1(sums, 0),
+    "precision": _precision,
+    "recall": _recall,
 }
-"""Each F1 as a function of summed ``confusion`` rows."""
+"""Each F1, and what F1s are made of, as a function of summed ``confusion`` rows."""
 
 
 def _f1_of(view: View, offset: int) -> Computed:
@@ -104,6 +129,40 @@ def f1_novel(view: View) -> Computed:
 @deferrable
 def f1_not_novel(view: View) -> Computed:
     return _f1_of(view, 3)
+
+
+@deferrable
+def f1(view: View) -> Computed:
+    """F1 of the protocol's first label."""
+    return _f1_of(view, 0)
+
+
+@deferrable
+def precision(view: View) -> Computed:
+    """Of the instances that were given the protocol's first label, the share whose gold label it is."""
+    return _part_of(view, _precision, (0, 1))
+
+
+@deferrable
+def recall(view: View) -> Computed:
+    """Of the instances whose gold label is the protocol's first, the share that were given it: the accuracy on positives."""
+    return _part_of(view, _recall, (0, 2))
+
+
+@deferrable
+def negative_accuracy(view: View) -> Computed:
+    """Of the instances whose gold label is the protocol's second, the share that were given it."""
+    return _part_of(view, _recall_of_other, (3, 5))
+
+
+def _part_of(view: View, of_sums: Callable[[FloatArray], FloatArray], columns: tuple[int, int]) -> Computed:
+    if why := _no_labels(view):
+        return Estimate.undefined(why)
+    rows = confusion(view)
+    among = view.labelled & (rows[:, list(columns)].sum(axis=1) > 0)
+    return ratio_in_unit(
+        view, rows, of_sums, among, max(1, int(among.sum())), support(view) if among.any() else "0 of 0"
+    )
 
 
 @deferrable

@@ -27,6 +27,9 @@ from pytest_novelty.model import NOVEL
 CHANGES: Final = {
     "pairwise": ("strict_accuracy", "soft_accuracy", "tie_rate", "invalid_rate", "retest_flip_rate", "position_bias"),
     "pointwise": ("accuracy", "macro_f1", "auroc", "tie_rate", "invalid_rate", "retest_flip_rate"),
+    "similarity": ("accuracy", "macro_f1", "f1", "tie_rate", "invalid_rate", "retest_flip_rate"),
+    "entailment": ("accuracy", "macro_f1", "f1", "tie_rate", "invalid_rate", "retest_flip_rate"),
+    "grouping": ("accuracy", "tie_rate", "invalid_rate"),
 }
 """The metrics whose change is reported, by protocol."""
 

@@ -10,6 +10,7 @@ import numpy as np
 from pytest_novelty.metrics.resampling import BoolArray, FloatArray
 from pytest_novelty.metrics.stability import excess, mean_over_orders
 from pytest_novelty.metrics.view import View
+from pytest_novelty.protocols import has_two_labels
 
 SAME_CALLS = "same calls"
 
@@ -72,6 +73,8 @@ class Pair:
             return self.same_calls
         if not len(self):
             return "no instance was judged by both"
+        if not has_two_labels(self.one.suite.protocol):
+            return "votes name partitions, and there are too many of them to set shares against each other"
         if self.one.orders != self.other.orders:
             return "the two were asked in different orders"
         return ""

@@ -8,6 +8,7 @@ from pytest_novelty.metrics.deferred import Computed, deferrable
 from pytest_novelty.metrics.estimating import excess_mean, mean_in_unit, share, signed_mean
 from pytest_novelty.metrics.resampling import FloatArray, IntArray
 from pytest_novelty.metrics.view import Estimate, View
+from pytest_novelty.protocols import PROTOCOLS, has_two_labels
 
 
 def disagreement(counts: IntArray) -> FloatArray:
@@ -41,7 +42,7 @@ def mean_over_orders(values: FloatArray) -> FloatArray:
 
 def _two_orders(view: View) -> str:
     """Why position metrics do not apply; empty if they do."""
-    if view.suite.protocol != "pairwise":
+    if len(PROTOCOLS[view.suite.protocol].orders("both")) < 2:
         return "one idea has no order"
     return "" if len(view.orders) == 2 else "only one order was asked"
 
@@ -80,9 +81,17 @@ def lean_to_first(view: View) -> FloatArray:
 
 
 def order_inconsistency(view: View) -> Estimate:
-    """The majorities of AB and BA name different ideas, or one of them is split; both split is consistent."""
+    """The majorities of AB and BA name different ideas, or one of them is split; both split is consistent. Of groupings: some two
+    papers are together in the one and not in the other.
+    """
     if why := _two_orders(view):
         return Estimate.undefined(why)
+    if not has_two_labels(view.suite.protocol):
+        from pytest_novelty.metrics.grounded import turned_by_order
+
+        turned = turned_by_order(view)
+        known = np.isfinite(turned)
+        return share(view, turned > 0, known, "" if known.any() else "no set has valid votes in both orders")
     votes = view.counts.sum(axis=-1) > 0
     majority = np.sign(view.counts[:, :, 0] - view.counts[:, :, 1])
     return share(view, majority[:, 0] != majority[:, 1], votes.all(axis=1), _both_orders_note(view, votes))

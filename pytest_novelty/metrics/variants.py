@@ -17,6 +17,7 @@ from pytest_novelty.metrics.exchange import Null, noise_flips, noise_flips_of_sc
 from pytest_novelty.metrics.pairing import Pair
 from pytest_novelty.metrics.resampling import FloatArray
 from pytest_novelty.metrics.view import LABEL_NAMES, Estimate
+from pytest_novelty.protocols import has_two_labels
 
 NO_LABELS_NOTE = "needs a label from both sides"
 NO_VOTES_NOTE = "one side has no vote for a label"
@@ -108,9 +109,9 @@ def transitions(pair: Pair) -> Mapping[str, Mapping[str, int]]:
     """Outcomes of the reference (outer) that became outcomes of the variant (inner): counts of instances.
 
     The labels are novel / tie / not novel, or first / tie / second (idea of the suite, however shown), with incomplete,
-    abstained and invalid where they occur. Empty where a side has no labels.
+    abstained and invalid where they occur. Empty where a side has no labels, and where labels are too many for a table.
     """
-    if pair.unlabelled_sides:
+    if pair.unlabelled_sides or not has_two_labels(pair.one.suite.protocol):
         return {}
     names = LABEL_NAMES[pair.one.suite.protocol]
     order = (names[0], names[2], names[1], *names[3:])

@@ -6,9 +6,11 @@ import copy
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
+from pytest_novelty.digests import digest
 from pytest_novelty.judges.base import Traits
 from pytest_novelty.metrics.resampling import BoolArray, FloatArray, IntArray, Resampler
 from pytest_novelty.model import (
@@ -25,14 +27,15 @@ from pytest_novelty.model import (
     Suite,
 )
 from pytest_novelty.outcomes import CaseResult
-from pytest_novelty.protocols import PROTOCOLS
+from pytest_novelty.protocols import PROTOCOLS, has_two_labels
 from pytest_novelty.protocols.base import result_of
 
 FAILURES = (INVALID, INCOMPLETE)
 _OTHER_LABELS = (TIE, INCOMPLETE, ABSTAINED, INVALID)
 LABEL_NAMES = {
-    "pointwise": (NOVEL, NOT_NOVEL, *_OTHER_LABELS),
-    "pairwise": ("first", "second", *_OTHER_LABELS),
+    name: (*(protocol.labels or ("first", "second")), *_OTHER_LABELS)
+    for name, protocol in PROTOCOLS.items()
+    if has_two_labels(name)
 }
 """What an outcome may be, by protocol; the first and second idea are those of the suite, however shown."""
 
@@ -101,6 +104,8 @@ class View:
         self.level = level
         self.threshold = traits.threshold if threshold is None else threshold
         self._resamplers = {} if resamplers is None else resamplers
+        self.memo: dict[str, Any] = {}
+        """What metrics keep of it; shared with the same votes at another level."""
         self.results = tuple(sorted(results, key=lambda result: result.instance))
         by_id = {instance.id: instance for instance in suite.instances}
         self.instances: tuple[Instance, ...] = tuple(by_id[result.instance] for result in self.results)
@@ -155,8 +160,12 @@ class View:
 
     @cached_property
     def label_codes(self) -> IntArray:
-        """(n,) the place of each outcome's label in LABEL_NAMES of its protocol; -1 where the judge only scores."""
+        """(n,) the place of each outcome's label in LABEL_NAMES of its protocol; -1 where the judge only scores. Where
+        labels are not two, the same code for the same label, above all of these.
+        """
         protocol = PROTOCOLS[self.suite.protocol]
+        if not has_two_labels(protocol.name):
+            return np.array([_open_code(label) for label in self.outcome_labels], dtype=np.int64)
         codes = []
         for result, instance in zip(self.results, self.instances, strict=True):
             names = (*protocol.gold_labels([idea.id for idea in instance.ideas]), *_OTHER_LABELS)
@@ -196,6 +205,8 @@ class View:
     @cached_property
     def scores_only(self) -> bool:
         """The judge gave scores and not one label, and nothing turned its scores into labels."""
+        if PROTOCOLS[self.suite.protocol].score_key is None:
+            return False
         from_scores = any(label in (NOVEL, NOT_NOVEL) for label in self.outcome_labels)
         return bool(np.isfinite(self.mean_scores).any()) and not self.counts.any() and not from_scores
 
@@ -216,9 +227,12 @@ class View:
 
     @cached_property
     def tallies(self) -> IntArray:
-        """(n, orders, 5): the ``counts``, then abstentions and failed calls. A score alone is in none of them."""
+        """(n, orders, 5): the ``counts``, then abstentions and failed calls. A score alone is in none of them, nor is a vote for
+        one of many labels.
+        """
         tallies = np.zeros((len(self), max(1, len(self.orders)), 5), dtype=np.int64)
         protocol = PROTOCOLS[self.suite.protocol]
+        two = has_two_labels(protocol.name)
         place = {order: index for index, order in enumerate(self.orders)}
         for row, (result, instance) in enumerate(zip(self.results, self.instances, strict=True)):
             columns = {
@@ -227,7 +241,8 @@ class View:
             columns[TIE] = 2
             for vote in result.outcome.votes:
                 if vote.label is not None:
-                    tallies[row, place[vote.order], columns[vote.label]] += 1
+                    if two:
+                        tallies[row, place[vote.order], columns[vote.label]] += 1
                 elif vote.abstained or vote.status != OK:
                     tallies[row, place[vote.order], 3 if vote.abstained else 4] += 1
         return tallies
@@ -272,6 +287,14 @@ class View:
             return False
         dated = any(instance.as_of is not None for instance in self.instances)
         return dated and all(result.trace.leaked is None for result in self.results)
+
+
+def _open_code(label: str | None) -> int:
+    if label is None:
+        return -1
+    if label in _OTHER_LABELS:
+        return 2 + _OTHER_LABELS.index(label)
+    return len(_OTHER_LABELS) + 2 + int(digest(label, 6), 16)
 
 
 def label_by_cross_validation(

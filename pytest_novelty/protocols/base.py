@@ -39,7 +39,23 @@ class Protocol(Interface):
     @property
     def name(self) -> str: ...
     @property
-    def ideas_per_instance(self) -> int: ...
+    def ideas_per_instance(self) -> int:
+        """How many ideas or papers an instance has; of a protocol where that varies, how many an example has."""
+
+    @property
+    def nouns(self) -> tuple[str, str]:
+        """What one instance and several are called."""
+
+    @property
+    def labels(self) -> tuple[str, str] | None:
+        """The two labels of every instance, the one first that precision, recall and F1 are about; None where labels are of the
+        instance (the ids of its ideas, or partitions of them).
+        """
+
+    @property
+    def dimensions(self) -> bool:
+        """An instance has a dimension."""
+
     @property
     def key(self) -> str:
         """The key of an answer that carries the verdict."""
@@ -51,17 +67,23 @@ class Protocol(Interface):
     def orders(self, choice: str) -> tuple[str | None, ...]:
         """The orders asked, for the axis value ``"both"`` or ``"ab"``; ``(None,)`` where there is no order."""
 
-    def shown(self, order: str | None) -> tuple[int, ...]:
-        """Positions of the instance's ideas in the order shown."""
+    def shown(self, order: str | None, count: int) -> tuple[int, ...]:
+        """Positions of the instance's ``count`` ideas in the order shown."""
 
     def gold_labels(self, idea_ids: Sequence[str]) -> tuple[str, ...]:
-        """The labels that gold may name."""
+        """The labels that gold may name; empty where there are too many to list."""
+
+    def read_gold(self, value: Json, idea_ids: Sequence[str]) -> str | None:
+        """The label that a suite's ``gold`` stands for; None if it is none that the instance can have."""
+
+    def has_label(self, label: str, idea_ids: Sequence[str]) -> bool:
+        """The instance can have this label by votes for it."""
 
     def answer_schema(self, powers: Powers) -> dict[str, Json]:
         """JSON Schema of an answer given as a dict."""
 
-    def read(self, value: Mapping[str, Json], powers: Powers) -> Verdict | Failure:
-        """A valid verdict (its label as shown), or why it is none."""
+    def read(self, value: Mapping[str, Json], powers: Powers, shown: int = 0) -> Verdict | Failure:
+        """A valid verdict (its label as shown), or why it is none. ``shown``: how many papers the judge was shown."""
 
     def label_of(self, verdict: Verdict, shown_ids: Sequence[str]) -> str | None:
         """The vote's label: positions become ideas."""
@@ -98,6 +120,24 @@ def read_number(value: Mapping[str, Json], key: str, limits: tuple[float, float]
             f"{key} {number:g} is outside the declared range {limits[0]:g} to {limits[1]:g}", "out of range"
         )
     return number
+
+
+def lead_over_orders(votes: Sequence[Vote], labels: Sequence[str], orders: Sequence[str | None]) -> str | None:
+    """The label with the highest share of votes, averaged *within* each order first: a judge that follows the position ties,
+    also when some calls of one order failed. Compared as integers, so that thirds tie exactly.
+    """
+    tallies = [[vote.label for vote in votes if vote.order == order and vote.label is not None] for order in orders]
+    if not any(tallies):
+        return without_votes(votes)
+    if not all(tallies):
+        return INCOMPLETE
+    product = 1
+    for tally in tallies:
+        product *= len(tally)
+    shares = {label: sum(tally.count(label) * (product // len(tally)) for tally in tallies) for label in labels}
+    best = max(shares.values(), default=0)
+    leading = [label for label, share in shares.items() if share == best]
+    return leading[0] if len(leading) == 1 else TIE
 
 
 def read_reason(value: Mapping[str, Json]) -> str:

@@ -4,31 +4,40 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from pytest_novelty.model import AB, BA, INCOMPLETE, TIE, Failure, Json, Verdict, Vote
+from pytest_novelty.model import AB, BA, TIE, Failure, Json, Verdict, Vote
 from pytest_novelty.protocols.base import (
     Powers,
     describe,
+    lead_over_orders,
     read_number,
     read_reason,
     violates,
-    without_votes,
 )
 
 
 class Pairwise:
     name = "pairwise"
     ideas_per_instance = 2
+    nouns = ("pair", "pairs")
+    labels = None
+    dimensions = False
     key = "winner"
     score_key = None
 
     def orders(self, choice: str) -> tuple[str | None, ...]:
         return (AB,) if choice == "ab" else (AB, BA)
 
-    def shown(self, order: str | None) -> tuple[int, ...]:
+    def shown(self, order: str | None, count: int) -> tuple[int, ...]:
         return (1, 0) if order == BA else (0, 1)
 
     def gold_labels(self, idea_ids: Sequence[str]) -> tuple[str, ...]:
         return tuple(idea_ids)
+
+    def read_gold(self, value: Json, idea_ids: Sequence[str]) -> str | None:
+        return str(value) if str(value) in idea_ids else None
+
+    def has_label(self, label: str, idea_ids: Sequence[str]) -> bool:
+        return label == TIE or label in idea_ids
 
     def answer_schema(self, powers: Powers) -> dict[str, Json]:
         winners: list[Json] = ["A", "B", *(["tie"] if powers.may_tie else []), *([None] if powers.may_abstain else [])]
@@ -38,7 +47,7 @@ class Pairwise:
             "required": ["winner"],
         }
 
-    def read(self, value: Mapping[str, Json], powers: Powers) -> Verdict | Failure:
+    def read(self, value: Mapping[str, Json], powers: Powers, shown: int = 0) -> Verdict | Failure:
         if "winner" not in value:
             return violates("the answer has no 'winner'", "missing key")
         confidence = read_number(value, "confidence", None)
@@ -67,20 +76,5 @@ class Pairwise:
         return verdict.label
 
     def aggregate(self, votes: Sequence[Vote], idea_ids: Sequence[str], orders: Sequence[str | None]) -> str | None:
-        """The idea with the higher share of votes, averaged *within* each order first: a judge that always picks the
-        first idea ties, also when some calls of one order failed. Compared as integers, so that thirds tie exactly.
-        """
-        first, second = idea_ids
-        tallies = []
-        for order in orders:
-            labels = [vote.label for vote in votes if vote.order == order and vote.label is not None]
-            tallies.append((labels.count(first), labels.count(second), len(labels)))
-        if not any(total for *_, total in tallies):
-            return without_votes(votes)
-        if not all(total for *_, total in tallies):
-            return INCOMPLETE
-        product = 1
-        for *_, total in tallies:
-            product *= total
-        lead = sum((one - two) * (product // total) for one, two, total in tallies)
-        return TIE if lead == 0 else first if lead > 0 else second
+        """The idea with the higher share of votes, averaged within each order first."""
+        return lead_over_orders(votes, idea_ids, orders)

@@ -18,17 +18,26 @@ from pytest_novelty.protocols.base import (
 class Pointwise:
     name = "pointwise"
     ideas_per_instance = 1
+    nouns = ("idea", "ideas")
+    labels = (NOVEL, NOT_NOVEL)
+    dimensions = False
     key = "novel"
     score_key = "score"
 
     def orders(self, choice: str) -> tuple[str | None, ...]:
         return (None,)
 
-    def shown(self, order: str | None) -> tuple[int, ...]:
+    def shown(self, order: str | None, count: int) -> tuple[int, ...]:
         return (0,)
 
     def gold_labels(self, idea_ids: Sequence[str]) -> tuple[str, ...]:
-        return (NOVEL, NOT_NOVEL)
+        return self.labels
+
+    def read_gold(self, value: Json, idea_ids: Sequence[str]) -> str | None:
+        return value if value in self.labels else None
+
+    def has_label(self, label: str, idea_ids: Sequence[str]) -> bool:
+        return label in self.labels
 
     def answer_schema(self, powers: Powers) -> dict[str, Json]:
         low, high = powers.score_range or (None, None)
@@ -45,7 +54,7 @@ class Pointwise:
             "anyOf": [{"required": ["novel"]}, {"required": ["score"]}],
         }
 
-    def read(self, value: Mapping[str, Json], powers: Powers) -> Verdict | Failure:
+    def read(self, value: Mapping[str, Json], powers: Powers, shown: int = 0) -> Verdict | Failure:
         score = read_number(value, "score", powers.score_range)
         if isinstance(score, Failure):
             return score

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from pytest_novelty.auditing import cites
 from pytest_novelty.gates import DEFAULT_STABILITY_GATE
 from pytest_novelty.granularity import CAPS, CHARACTERS_PER_TOKEN
 from pytest_novelty.judges.base import Judge
+from pytest_novelty.judges.families import family_of
 from pytest_novelty.looks import SampleRange
 from pytest_novelty.plan import Plan, SuitePlan
+from pytest_novelty.protocols import PROTOCOLS, thing_of
 from pytest_novelty.reports.text import plural, show_usd
 
 
@@ -26,6 +29,7 @@ def announce(plan: Plan, stored: Mapping[str, int], older: Mapping[str, int], wo
         lines.append("novelty suites: not run, paths are given (tests may name suites by marks)")
         return lines
     lines += [_suite_line(plan, planned, stored.get(planned.suite.name, 0)) for planned in plan.suites.values()]
+    lines += [f"novelty auditor: {text}" for text in _auditors(plan)]
     settings = plan.settings
     if settings.probe:
         lines.append(
@@ -93,6 +97,19 @@ def _accounts(judges: Sequence[Judge]) -> Iterator[str]:
             yield f"{' and '.join(judge.name for judge in group)} ask one address with one key and keep its rates together{lent}"
 
 
+def _auditors(plan: Plan) -> Iterator[str]:
+    """Who audits whom, and where nobody can tell whether the two are of one family."""
+    for judge in plan.judges:
+        if judge.name in plan.auditors and any(
+            cites(planned.suite.protocol) and judge.judges(planned.suite.protocol) for planned in plan.suites.values()
+        ):
+            auditor = plan.auditors[judge.name]
+            family = family_of(judge)
+            told = f"family {family}" if family else "whose family is not known (it may declare family)"
+            price = _price(auditor)
+            yield f"{auditor.name}, {price}, audits {judge.name}, {told}; what audits cost is in no estimate"
+
+
 def calls_in_flight(plan: Plan, workers: int) -> int:
     """How many calls there can be at once: the run's setting is shared by the workers, and judges may allow fewer."""
     each = max(1, plan.settings.concurrency // workers)
@@ -113,9 +130,7 @@ def _suite_line(plan: Plan, planned: SuitePlan, stored: int) -> str:
     suite = planned.suite
     pairs = list(plan.pairs(planned))
     calls = sum(
-        len(planned.instances)
-        * variant.axes.votes
-        * (2 if suite.protocol == "pairwise" and variant.axes.orders == "both" else 1)
+        len(planned.instances) * variant.axes.votes * len(PROTOCOLS[suite.protocol].orders(variant.axes.orders))
         for _, variant in pairs
     )
     size = plural(len(planned.instances), "instance")
@@ -138,9 +153,9 @@ def _cuts(plan: Plan) -> Iterator[str]:
     for name, planned in plan.suites.items():
         for variant in planned.variants:
             if cut := planned.content[variant.name].cut:
-                granularity = variant.axes.granularity
+                granularity, thing = variant.axes.granularity, thing_of(planned.suite.protocol)
                 yield (
-                    f"novelty: {variant.name} of {name} shows {plural(cut, 'idea')} only up to {CAPS[granularity]:,} tokens "
+                    f"novelty: {variant.name} of {name} shows {plural(cut, thing)} only up to {CAPS[granularity]:,} tokens "
                     f"(counted as {CHARACTERS_PER_TOKEN} characters each), as granularity {granularity} has it"
                 )
 

@@ -14,7 +14,7 @@ from pytest_novelty.instances import instance_digest
 from pytest_novelty.judges.base import Traits
 from pytest_novelty.looks import SampleRange
 from pytest_novelty.masking import make_mask, mask_all
-from pytest_novelty.model import Suite
+from pytest_novelty.model import Outcome, Suite
 from pytest_novelty.outcomes import Trace
 
 if TYPE_CHECKING:
@@ -31,7 +31,9 @@ PROFILE: Final = "default"
 
 def report_to_dict(report: Report) -> dict[str, Any]:
     """Plain data that fits ``schemas/report.json``."""
+    from pytest_novelty.reports.auditors import auditors_to_dict
     from pytest_novelty.reports.between_runs import comparison_to_dict
+    from pytest_novelty.reports.grounding import grounding_to_dict
     from pytest_novelty.results import versions
 
     plan, settings = report.plan, report.plan.settings
@@ -59,6 +61,8 @@ def report_to_dict(report: Report) -> dict[str, Any]:
                 "concurrency": settings.concurrency,
                 "variants": list(settings.variants),
                 "gates": list(settings.gates),
+                "auditors": list(settings.auditors),
+                "own_family": settings.own_family,
             },
             "seed": settings.seed,
             "profile": PROFILE,
@@ -147,9 +151,12 @@ def report_to_dict(report: Report) -> dict[str, Any]:
                 "scores": [vote.score for vote in result.outcome.votes if vote.score is not None] or None,
                 "trace": None if result.trace == Trace() else result.trace._asdict(),
                 "reason": result.outcome.reason,
+                "grounds": _grounds(result.outcome),
             }
             for result in report.outcomes
         ],
+        "grounding": [grounding_to_dict(item) for item in report.grounding],
+        "auditors": [auditors_to_dict(item) for item in report.auditors],
         "drift": [drift_to_dict(item) for item in report.drifts],
         "calls": asdict(report.calls),
         "baselines": dict(report.baselines),
@@ -157,6 +164,13 @@ def report_to_dict(report: Report) -> dict[str, Any]:
         "notes": list(report.notes),
         "against": None if report.against is None else comparison_to_dict(report.against),
     }
+
+
+def _grounds(outcome: Outcome) -> list[list[dict[str, Any]]] | None:
+    """Of each vote, what became of the evidence of its positive statements; None where no vote has any."""
+    if not any(vote.grounds for vote in outcome.votes):
+        return None
+    return [[ground._asdict() for ground in vote.grounds] for vote in outcome.votes]
 
 
 def _traits(traits: Traits) -> dict[str, Any]:

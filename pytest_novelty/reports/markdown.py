@@ -11,8 +11,10 @@ from pytest_novelty.headline import headline_sentences
 from pytest_novelty.metrics.catalogue import CATALOGUE
 from pytest_novelty.metrics.view import Estimate
 from pytest_novelty.model import REFERENCE
+from pytest_novelty.reports.auditors import auditor_blocks
 from pytest_novelty.reports.between_runs import cost_block, detail_blocks, metrics_block, transitions_block
 from pytest_novelty.reports.blocks import Block
+from pytest_novelty.reports.grounding import grounding_blocks
 from pytest_novelty.reports.tables import DECISIONS, Justify
 from pytest_novelty.reports.text import clean, made_calls, plural, show_interval, show_usd, show_value
 
@@ -41,6 +43,8 @@ def report_to_markdown(report: Report) -> str:
     if report.against is not None:
         parts += _changed(report.against)
         parts.append(_folded(f"All that changed since {report.against.old}", detail_blocks(report.against)))
+    parts.append(_folded("Grounding", grounding_blocks(report)))
+    parts.append(_folded("Auditors", auditor_blocks(report)))
     parts += [_folded("All metrics", _metric_blocks(report)), _folded("Variants", _variant_blocks(report))]
     parts.append(_folded("Judges compared", _judge_blocks(report)))
     if said := [*(f"Finding: {text}" for text in report.findings), *(f"Note: {text}" for text in report.notes)]:

@@ -12,8 +12,11 @@ from pytest_novelty.metrics.catalogue import CATALOGUE
 from pytest_novelty.model import CORRECT, REFERENCE, UNLABELLED, WRONG
 from pytest_novelty.outcomes import CaseResult
 from pytest_novelty.plan import SuitePlan
+from pytest_novelty.reports.auditors import auditor_blocks
+from pytest_novelty.reports.blocks import render_blocks
 from pytest_novelty.reports.comparisons import comparison_lines
 from pytest_novelty.reports.drift import drift_lines
+from pytest_novelty.reports.grounding import grounding_blocks
 from pytest_novelty.reports.tables import Justify, gate_cells, new_table, styled
 from pytest_novelty.reports.text import (
     clean,
@@ -60,9 +63,15 @@ def render(report: Report, *, width: int = 100, colour: bool = False) -> str:
                 if variant.name in ran and (variant.name == REFERENCE or REFERENCE not in ran):
                     console.print()
                     console.print(_table(report, planned, judge.name, variant.name, width, colour))
+            if blocks := list(grounding_blocks(report, planned.suite.name, judge.name)):
+                console.print()
+                console.print(render_blocks(blocks, width=width, colour=colour), markup=False, highlight=False)
             for lines in (variant_lines, claim_lines):
                 for printable in lines(report, planned, judge.name, width, colour):
                     console.print(printable)
+        if audits := list(auditor_blocks(report, planned.suite.name)):
+            console.print()
+            console.print(render_blocks(audits, width=width, colour=colour), markup=False, highlight=False)
     drift = drift_lines(report, width, colour)
     for printable in (
         *comparison_lines(report, colour),
@@ -147,7 +156,7 @@ def _verdicts(report: Report) -> Iterator[Any]:
             votes = ", ".join(part for part in (votes, score) if part)
             judge = f"{result.judge}: " if len(report.plan.judges) > 1 else ""
             verdict = f"{judge}{name_label(instance, result.outcome.label)} ({votes})"
-            subject = "" if len(instance.ideas) > 1 else f"  {short_title(instance.ideas[0])}"
+            subject = "" if len(instance.ideas) != 1 else f"  {short_title(instance.ideas[0])}"
             yield styled(f"  {result.instance}  {verdict}{subject}")
         if len(own) > _LISTED:
             yield styled(
@@ -185,7 +194,7 @@ def _worst(report: Report) -> Iterator[Any]:
         planned = report.plan.suites[result.suite]
         instance = planned.by_id[result.instance]
         said, gold = name_label(instance, result.outcome.label), name_label(instance, result.outcome.gold)
-        subject = "" if len(instance.ideas) > 1 else f'"{short_title(instance.ideas[0])}": '
+        subject = "" if len(instance.ideas) != 1 else f'"{short_title(instance.ideas[0])}": '
         yield styled(
             f"  {result.suite} {result.instance}: {subject}{result.judge} says {said} ({_tally(result)}), gold is {gold}"
         )

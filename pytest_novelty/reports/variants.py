@@ -38,6 +38,23 @@ _COLUMNS: Final = {
         ("ranks turn", "rank_flip", False),
         ("ties", "tie_rate", False),
     ),
+    "similarity": (
+        ("right", "accuracy", True),
+        ("F1", "f1", False),
+        ("flips", "flip_rate", True),
+        ("null flips", "null_flip_rate", False),
+        ("vote shift", "vote_shift", True),
+        ("ties", "tie_rate", False),
+    ),
+    "entailment": (
+        ("right", "accuracy", True),
+        ("F1", "f1", False),
+        ("flips", "flip_rate", True),
+        ("null flips", "null_flip_rate", False),
+        ("vote shift", "vote_shift", True),
+        ("ties", "tie_rate", False),
+    ),
+    "grouping": (("right", "accuracy", True), ("flips", "flip_rate", True), ("ties", "tie_rate", False)),
 }
 """(heading, metric, with its interval); columns in which nothing is defined are left out."""
 _WIDE: Final = 100
@@ -57,7 +74,7 @@ def variant_lines(report: Report, planned: SuitePlan, judge: str, width: int, co
     yield ""
     if found:
         yield _table(report, planned, judge, found, width, colour)
-        if width < _WIDE and planned.suite.protocol == "pairwise":
+        if width < _WIDE and planned.suite.protocol != "pointwise":
             yield styled(f"  (null flips are shown by terminals of {_WIDE} columns)", "dim")
     alike: dict[Any, list[str]] = {}
     for item in found:

@@ -36,7 +36,8 @@ def test_unknown_suite(ready: Lab, dist: str) -> None:
     assert (ran.ret, ran.calls) == (4, [])
     ran.assert_clean()
     assert (
-        "unknown suite 'landmark-pairwise'. Did you mean 'landmarks-pairwise'? Known: landmarks-pairwise, " in ran.said
+        "unknown suite 'landmark-pairwise'. Did you mean 'landmarks-pairwise'? Known: landmarks-entailment, "
+        in ran.said
     )
 
 

@@ -13,19 +13,21 @@ import pytest_novelty
 PACKAGE = Path(pytest_novelty.__file__).parent
 
 LAYERS = [
-    ["errors", "model", "digests", "data", "masking"],
+    ["errors", "verdicts", "model", "digests", "data", "masking"],
     ["files", "printing", "validation", "strict_yaml", "jsonl", "exports", "parsing", "looks", "settings"],
     ["protocols"],
     ["metrics.catalogue", "metrics.distributions", "metrics.resampling", "metrics.intervals", "metrics.auroc"],
     ["metrics.permutation", "metrics.planning", "gates", "deciding", "feasibility"],
     [
         "sections",
+        "evidence",
         "granularity",
         "instances",
         "ideas",
         "prompts",
         "variants",
         "contrast",
+        "published",
         "suites",
         "sampling",
         "judges",
@@ -34,7 +36,19 @@ LAYERS = [
         "pace",
     ],
     ["designs", "own_ideas", "new_suite", "prompt_views"],
-    ["calls", "applicability", "outcomes", "recording", "store", "cassette", "budget", "generations"],
+    [
+        "calls",
+        "applicability",
+        "grounding",
+        "auditing",
+        "outcomes",
+        "wire",
+        "recording",
+        "store",
+        "cassette",
+        "budget",
+        "generations",
+    ],
     ["lanes", "tickets", "sync_runner", "async_runner", "engine", "plan", "metrics"],
     [
         "derivation",

@@ -12,8 +12,9 @@ import pytest
 from pytest_novelty.cassette import load_cassette, without_texts
 from pytest_novelty.errors import StoreError
 from pytest_novelty.model import OK, SCHEMA_VIOLATION, TIE, Record
-from pytest_novelty.outcomes import case_result, to_wire
+from pytest_novelty.outcomes import case_result
 from pytest_novelty.recording import Recorder
+from pytest_novelty.wire import to_wire
 
 ROW: dict[str, Any] = {
     "key": "k", "judge": "j", "judge_version": "1", "suite": "s", "variant": "reference", "instance": "i", "order": None,

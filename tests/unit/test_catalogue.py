@@ -23,9 +23,10 @@ from pytest_novelty.metrics.catalogue import (
     metrics_for,
 )
 from pytest_novelty.metrics.view import Estimate, View
-from pytest_novelty.model import ERROR, NOT_NOVEL, NOVEL, OK, Vote
+from pytest_novelty.model import ERROR, NOT_NOVEL, NOVEL, OK, Ground, Vote
 from pytest_novelty.outcomes import CaseResult, Trace, Usage, make_outcome
 from pytest_novelty.protocols import PROTOCOLS
+from pytest_novelty.verdicts import NOT_SIMILAR, SIMILAR, SUPPORTED, UNSUPPORTED
 
 DESIGNED = set(
     """
@@ -37,9 +38,9 @@ DESIGNED = set(
     violation_rate kappa alpha spearman leak_rate late_rate retrieval_overlap cost_usd
     """.split()  # noqa: SIM905 - as the page has them
 )
-ADDED = {"score_levels", "score_rms_shift", "cyclic_triads"}
+ADDED = {"score_levels", "score_rms_shift", "cyclic_triads", "grounded_f1"}
 """Beside those of the page: STATISTICS.md 1 asks for the number of levels used and for the scatter of scores, and the design of
-triads for what they are made for (its tests: test_transitivity.py).
+triads for what they are made for (its tests: test_transitivity.py). ``grounded_f1`` is the middle step of the cascade.
 """
 
 PLANTED: dict[str, dict[str, tuple[float, int]]] = {
@@ -76,27 +77,107 @@ PLANTED: dict[str, dict[str, tuple[float, int]]] = {
         "retrieval_overlap": (3 / 4, 2),
         "cost_usd": (0.04, 4),
     },
+    "similarity": {
+        "accuracy": (1 / 4, 4),
+        "macro_f1": (1 / 2 * (2 / 3 + 0), 4),
+        "f1": (2 / 3, 4),
+        "precision": (1, 1),
+        "recall": (1 / 2, 2),
+        "positive_accuracy": (1 / 2, 2),
+        "negative_accuracy": (0, 2),
+        "hallucination_rate": (0, 1),
+        "missing_evidence_rate": (0, 1),
+        "mismatch_rate": (0, 1),
+        "grounded_f1": (7 / 12, 3),
+        "verified_f1": (7 / 12, 3),
+        "verified_precision": (3 / 4, 2),
+        "verified_recall": (1 / 2, 2),
+        "tie_rate": (1 / 4, 4),
+        "abstention_rate": (0, 4),
+        "invalid_rate": (1 / 4, 4),
+        "retest_flip_rate": (0, 3),
+        "order_inconsistency": (1 / 3, 3),
+        "excess_order_flip": (1 / 3, 3),
+        "leak_rate": (1 / 2, 2),
+        "late_rate": (1, 1),
+        "retrieval_overlap": (3 / 4, 2),
+        "cost_usd": (0.04, 4),
+    },
+    "entailment": {
+        "accuracy": (3 / 4, 4),
+        "macro_f1": (1 / 2 * (4 / 5 + 2 / 3), 4),
+        "f1": (4 / 5, 4),
+        "kappa": (1 / 2, 4),
+        "precision": (2 / 3, 3),
+        "recall": (1, 2),
+        "tie_rate": (0, 4),
+        "abstention_rate": (0, 4),
+        "invalid_rate": (0, 4),
+        "retest_flip_rate": (0, 4),
+        "leak_rate": (1 / 2, 2),
+        "late_rate": (1, 1),
+        "retrieval_overlap": (3 / 4, 2),
+        "cost_usd": (0.04, 4),
+    },
+    "grouping": {
+        "accuracy": (1 / 4, 4),
+        "hallucination_rate": (0, 1),
+        "missing_evidence_rate": (0, 1),
+        "mismatch_rate": (0, 1),
+        "grounded_f1": (7 / 12, 3),
+        "verified_f1": (7 / 12, 3),
+        "verified_precision": (3 / 4, 2),
+        "verified_recall": (1 / 2, 2),
+        "pair_f1": (7 / 12, 3),
+        "pair_precision": (3 / 4, 2),
+        "pair_recall": (1 / 2, 2),
+        "adjusted_rand": (3 / 8, 4),
+        "order_inconsistency": (1 / 3, 3),
+        "tie_rate": (1 / 4, 4),
+        "abstention_rate": (0, 4),
+        "invalid_rate": (1 / 4, 4),
+        "leak_rate": (1 / 2, 2),
+        "late_rate": (1, 1),
+        "retrieval_overlap": (3 / 4, 2),
+        "cost_usd": (0.04, 4),
+    },
 }
 """(value, n) of the planted views below."""
+
+NAMES: dict[str, tuple[str, str]] = {
+    "pairwise": ("x", "y"),
+    "pointwise": (NOVEL, NOT_NOVEL),
+    "similarity": (SIMILAR, NOT_SIMILAR),
+    "entailment": (UNSUPPORTED, SUPPORTED),
+    "grouping": ('[["x","y"]]', "[]"),
+}
+"""Two labels of each protocol, x and y below."""
+HELD = (Ground(("x", "y"), ("verbatim", "verbatim"), ("", ""), True, True),)
 
 
 @pytest.fixture
 def planted(make_suite: Callable[..., Any], make_instance: Callable[..., Any]) -> Callable[[str], View]:
     def build(protocol: str) -> View:
-        """Pairs: right, wrong, by position, failed. Ideas: right, wrong, right, right, with scores in the right order."""
-        pairs = protocol == "pairwise"
-        golds = ["x"] * 4 if pairs else [NOVEL, NOT_NOVEL, NOT_NOVEL, NOVEL]
-        said = ["xxxx", "yyyy", "xxyy", "----"] if pairs else [[NOVEL] * 2, [NOVEL] * 2, [NOT_NOVEL] * 2, [NOVEL] * 2]
+        """In two orders: right, wrong, by position, failed. In none: right, wrong, right, right, with scores in the right order
+        where there are scores.
+        """
+        in_orders, scores = protocol not in ("pointwise", "entailment"), protocol == "pointwise"
+        x, y = NAMES[protocol]
+        golds = {"pairwise": [x] * 4, "pointwise": [x, y, y, x], "entailment": [x, y, y, x]}.get(protocol, [x, x, y, y])
+        words = ["xxxx", "yyyy", "xxyy", "----"] if in_orders else ["xx", "xx", "yy", "xx"]
+        said = [[{"x": x, "y": y, "-": "-"}[letter] for letter in word] for word in words]
         traces = [Trace(True, True, 1.0), Trace(False, None, 0.5), Trace(), Trace()]
-        made = [make_instance(protocol, f"i{k}", gold=gold) for k, gold in enumerate(golds)]
+        made = [
+            make_instance("pointwise" if scores else "pairwise", f"i{k}", gold=gold) for k, gold in enumerate(golds)
+        ]
         suite, traits = make_suite(protocol, *made), Traits(may_tie=True, may_abstain=True)
-        orders = ("ab", "ba") if pairs else (None,)
+        orders = ("ab", "ba") if in_orders else (None,)
         results = []
         for k, instance in enumerate(made):
             votes = [
                 Vote(
                     orders[j // 2], j % 2, ERROR if label == "-" else OK, "",
-                    None if label == "-" else label, None if pairs else (9.0, 2.0, 1.0, 8.0)[k],
+                    None if label == "-" else label, (9.0, 2.0, 1.0, 8.0)[k] if scores else None, grounds=HELD if label == x and in_orders else (),
                 )
                 for j, label in enumerate(said[k])
             ]  # fmt: skip

@@ -10,9 +10,10 @@ from pytest_novelty import evaluate
 from pytest_novelty.data import data_folder
 from pytest_novelty.drifting import SAME, compare, compare_all
 from pytest_novelty.golden import make_golden, read_text
-from pytest_novelty.suites import embedded_suites
+from pytest_novelty.protocols import has_two_labels
+from pytest_novelty.suites import embedded_suites, load_suite
 
-SUITES = sorted(embedded_suites())
+SUITES = sorted(name for name, path in embedded_suites().items() if has_two_labels(load_suite(path).protocol))
 
 
 def golden_file(suite: str) -> Path:

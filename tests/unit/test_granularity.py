@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -144,3 +145,33 @@ def test_cuts_are_announced(tmp_path: Path) -> None:
     assert told == [
         "novelty: full of kelp shows 3 ideas only up to 16,000 tokens (counted as 4 characters each), as granularity full has it"
     ]
+
+
+def test_an_introduction_that_is_given_apart() -> None:
+    paper = Idea("i", "Kelp", "We burn kelp.", introduction="It burns.")
+    assert show_text(paper, WITH_INTRODUCTION) == "We burn kelp.\n\n# Introduction\n\nIt burns."
+    assert [lacks(paper, granularity) for granularity in (WITH_INTRODUCTION, FULL)] == ["", "full_text"]
+    both = replace(paper, full_text=WHOLE)
+    assert "It burns." in show_text(both, WITH_INTRODUCTION)
+    assert "It is wet." in show_text(both, FULL)
+
+
+def test_abstracts_of_papers_are_cut_too() -> None:
+    long = idea(text="kelp " * 1_000)
+    assert is_cut(long, ABSTRACT, is_paper=True)
+    assert len(show_text(long, ABSTRACT, is_paper=True)) <= 4_000
+    assert not is_cut(idea(), ABSTRACT, is_paper=True)
+
+
+def test_what_papers_lack_is_an_error(tmp_path: Path) -> None:
+    paper = {"title": "Kelp", "abstract": "We burn kelp."}
+    row = {"id": "s", "papers": [{"id": "a", **paper}, {"id": "b", **paper}], "dimension": "task", "gold": True}
+    folder = tmp_path / "papers"
+    folder.mkdir()
+    (folder / "instances.jsonl").write_text(json.dumps(row))
+    (folder / "suite.yaml").write_text(
+        "format: novelty-suite/1\nname: papers\nversion: '1'\nprotocol: similarity\nlabel_kind: construction\n"
+        "defaults: {granularity: full}\ninstances: instances.jsonl\n"
+    )
+    with pytest.raises(SuiteError, match="the paper 'a' has no full_text, which the variant 'reference' shows"):
+        load_suite(folder)

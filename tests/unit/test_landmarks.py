@@ -11,7 +11,7 @@ import shutil
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
@@ -21,25 +21,21 @@ import pytest
 from pytest_novelty.data import data_folder
 from pytest_novelty.model import Idea, Suite
 from pytest_novelty.suites import load_suite
+from tests.tells import (
+    FIRST_PERSON,
+    HYPE,
+    NEGATIONS,
+    Fit,
+    auc_of,
+    count_words,
+    cross_validated_auc,
+    fit_logistic,
+    fit_naive_bayes,
+    sentences_of,
+    words_of,
+)
 
 SUITES: Final = data_folder("suites")
-FIRST_PERSON: Final = re.compile(r"\b(i|my|we|us|ours?)\b", re.IGNORECASE)
-NEGATIONS: Final = re.compile(
-    r"\b(no|not|none|nor|neither|never|nothing|cannot|without|instead|rather)\b", re.IGNORECASE
-)
-HYPE: Final = re.compile(
-    r"\b(novel\w*|new\w*|first|original\w*|innovat\w*|unprecedented|breakthrough\w*|pioneer\w*|revolution\w*|radical\w*|"
-    r"groundbreaking|unlike|entirely|fundamental\w*|paradigm\w*|previously|unexplored|unique\w*)\b",
-    re.IGNORECASE,
-)
-
-
-def words_of(text: str) -> list[str]:
-    return re.findall(r"[a-z0-9][a-z0-9'-]*", text.lower())
-
-
-def sentences_of(text: str) -> list[str]:
-    return re.split(r"(?<=[.!?])\s+", text.strip())
 
 
 def year_of(idea: Idea) -> int:
@@ -83,65 +79,6 @@ FEATURES: Final[dict[str, Callable[[Idea], float]]] = {
 
 
 # --- measuring a tell ---------------------------------------------------------------------------------------
-
-
-def auc_of(score: np.ndarray, novel: np.ndarray) -> float:
-    """The chance that a landmark scores above a derivative, ties half."""
-    difference = score[novel][:, None] - score[~novel][None]
-    return float(((difference > 0) + (difference == 0) / 2).mean())
-
-
-Fit = Callable[[np.ndarray, np.ndarray], Callable[[np.ndarray], np.ndarray]]
-
-
-def cross_validated_auc(fit: Fit, data: np.ndarray, novel: np.ndarray, groups: np.ndarray, seeds: int = 5) -> float:
-    """AUC of out-of-fold scores in 10 folds of whole landmarks, averaged over ``seeds`` ways to draw the folds."""
-    found = []
-    for seed in range(seeds):
-        fold = (np.random.default_rng(seed).permutation(groups.max() + 1) % 10)[groups]
-        score = np.zeros(len(novel))
-        for held_out in range(10):
-            test = fold == held_out
-            score[test] = fit(data[~test], novel[~test])(data[test])
-        found.append(auc_of(score, novel))
-    return float(np.mean(found))
-
-
-def fit_logistic(data: np.ndarray, novel: np.ndarray, penalty: float = 1.0) -> Callable[[np.ndarray], np.ndarray]:
-    """L2-penalised logistic regression on standardised columns, by Newton's method; the intercept is not penalised."""
-    mean, scale = data.mean(axis=0), data.std(axis=0)
-    scale = np.where(scale == 0, 1.0, scale)
-
-    def design(rows: np.ndarray) -> np.ndarray:
-        return np.column_stack([np.ones(len(rows)), (rows - mean) / scale])
-
-    x = design(data)
-    ridge = penalty * np.eye(x.shape[1])
-    ridge[0, 0] = 0.0
-    weights = np.zeros(x.shape[1])
-    for _ in range(50):
-        chance = 1 / (1 + np.exp(-x @ weights))
-        gradient = x.T @ (chance - novel) + ridge @ weights
-        step = np.linalg.solve((x.T * (chance * (1 - chance))) @ x + ridge, gradient)
-        weights -= step
-        if np.abs(step).max() < 1e-9:
-            break
-    return lambda rows: np.asarray(design(rows) @ weights)
-
-
-def fit_naive_bayes(counts: np.ndarray, novel: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
-    """Multinomial naive Bayes over unigrams, add-one smoothing; a word not seen in training counts for nothing."""
-    yes, no = counts[novel].sum(axis=0) + 1, counts[~novel].sum(axis=0) + 1
-    log_ratio = np.log(yes / yes.sum()) - np.log(no / no.sum())
-    log_ratio = np.where(counts.sum(axis=0) > 0, log_ratio, 0.0)
-    return lambda rows: np.asarray(rows @ log_ratio)
-
-
-def count_words(texts: Sequence[str]) -> np.ndarray:
-    """(texts, vocabulary) counts."""
-    bags = [Counter(words_of(text)) for text in texts]
-    vocabulary = sorted(set().union(*bags))
-    return np.array([[bag[word] for word in vocabulary] for bag in bags], dtype=float)
 
 
 class Measured:

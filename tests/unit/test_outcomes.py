@@ -11,17 +11,8 @@ from hypothesis import strategies as st
 
 from pytest_novelty.judges.base import Judge, Traits
 from pytest_novelty.model import STATUSES, TIE, Document, Idea, Record, Vote
-from pytest_novelty.outcomes import (
-    MAX_WIRE_BYTES,
-    CaseResult,
-    Trace,
-    Usage,
-    case_result,
-    from_wire,
-    label_of_score,
-    make_outcome,
-    to_wire,
-)
+from pytest_novelty.outcomes import CaseResult, Trace, Usage, case_result, label_of_score, make_outcome
+from pytest_novelty.wire import MAX_WIRE_BYTES, from_wire, to_wire
 
 LABELS = {"pointwise": ("novel", "not novel"), "pairwise": ("x", "y", TIE)}
 ORDERS = {"pointwise": (None,), "pairwise": ("ab", "ba")}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import re
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -12,7 +13,7 @@ import pytest
 from pytest_novelty.data import data_folder
 from pytest_novelty.errors import PromptError
 from pytest_novelty.judges.base import Traits
-from pytest_novelty.model import ShownIdea, Work
+from pytest_novelty.model import Conclusion, ShownIdea, Work
 from pytest_novelty.prompts import Prompt, embedded_prompts, resolve_prompt
 from pytest_novelty.strict_yaml import read_yaml
 from pytest_novelty.suites import embedded_suites, load_suite
@@ -154,6 +155,8 @@ CHANGES: Final = {
 
 PUBLISHED: Final = [name for name in CHANGES if name.endswith("-published")]
 NAMES: Final = sorted(embedded_prompts())
+OF_IDEAS: Final = [name for name in NAMES if name.startswith(("pairwise/", "pointwise/"))]
+OF_PAPERS: Final = [name for name in NAMES if name not in OF_IDEAS]
 
 
 def whole(name: str) -> dict[str, Any]:
@@ -218,7 +221,7 @@ def test_the_lineage_names_what_it_descends_from(name: str) -> None:
 # --- what each can do -----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", OF_IDEAS)
 def test_every_prompt_has_every_power(name: str) -> None:
     pairwise = name.startswith("pairwise/")
     plain = render(name)
@@ -235,7 +238,7 @@ def test_every_prompt_has_every_power(name: str) -> None:
     assert ('"reasoning"' in plain) is (name not in PUBLISHED)
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", OF_IDEAS)
 def test_the_schema_is_what_is_asked_for(name: str) -> None:
     pairwise = name.startswith("pairwise/")
     key = "winner" if pairwise else "novel"
@@ -249,6 +252,37 @@ def test_the_schema_is_what_is_asked_for(name: str) -> None:
         validator = jsonschema.Draft202012Validator(shipped(name).schema(Traits(score_range=(0, 10))))
         assert validator.is_valid({"novel": True, "score": 7})
         assert not validator.is_valid({"novel": True, "score": 11})
+
+
+def render_papers(name: str, dimension: str, powers: Traits = Traits()) -> str:  # noqa: B008
+    papers = [ShownIdea(f"Title {k}", f"Text {k}.") for k in range(3)]
+    prompt = shipped(name)
+    audited = Conclusion("similar", ("Span 1.", "Span 2."), "The reason.") if name.startswith("entailment/") else None
+    shown = papers[: prompt.protocol.ideas_per_instance]
+    return "\n".join(text for _, text in prompt.render(shown, None, powers, dimension=dimension, conclusion=audited))
+
+
+@pytest.mark.parametrize("name", OF_PAPERS)
+def test_each_dimension_is_asked_about_by_its_own_definition(name: str) -> None:
+    marks = {"task": "under one sub-topic", "problem": "concrete obstacle", "method": "specific mechanism"}
+    shown = ["Span 2.", "The reason."] if name.startswith("entailment/") else ["Title 0", "Text 1."]
+    for dimension in marks:
+        text = " ".join(render_papers(name, dimension).split())
+        assert [own for own, words in marks.items() if words in text] == [dimension]
+        assert "null" not in text
+        assert "is null" in render_papers(name, dimension, Traits(may_abstain=True))
+        assert all(words in text for words in shown)
+
+
+@pytest.mark.parametrize("name", OF_PAPERS)
+def test_what_papers_are_judged_by_is_asked_for(name: str) -> None:
+    prompt = shipped(name)
+    for traits in (Traits(), Traits(may_abstain=True)):
+        schema = prompt.schema(traits)
+        assert schema["required"] == [prompt.protocol.key]
+        told = re.search(r"\{.*", render_papers(name, "task", traits).rpartition("nothing after it:")[2], re.DOTALL)
+        assert told is not None
+        assert [key for key in schema["properties"] if f'"{key}"' in told[0]] == list(schema["properties"])
 
 
 def test_a_low_score_may_mean_novel() -> None:

@@ -209,7 +209,7 @@ def test_colours_on_a_terminal(no_colour: bool, run: Said, monkeypatch: pytest.M
     ("arguments", "told"),
     [
         (["show", "pairwise/p9"], "unknown prompt 'pairwise/p9'. Did you mean 'pairwise/p"),
-        (["diff", "pairwise/p1", "none.yaml"], "unknown prompt 'none.yaml'. Known: pairwise/p1, "),
+        (["diff", "pairwise/p1", "none.yaml"], "unknown prompt 'none.yaml'. Known: entailment/reference, "),
         (["diff", "none.yaml", "pairwise/p1"], "No file "),
     ],
 )

@@ -152,7 +152,7 @@ def test_invalid_answers(protocol: str, value: dict[str, Any], powers: Powers, k
 @pytest.mark.parametrize(("order", "winner"), [("ab", "x"), ("ba", "y")])
 def test_a_position_becomes_the_idea_that_was_shown_there(order: str, winner: str) -> None:
     protocol, ids = PROTOCOLS["pairwise"], ("x", "y")
-    shown = tuple(ids[position] for position in protocol.shown(order))
+    shown = tuple(ids[position] for position in protocol.shown(order, 2))
     assert protocol.label_of(Verdict("A"), shown) == winner
     assert protocol.label_of(Verdict("B"), shown) == ({*ids} - {winner}).pop()
     assert protocol.label_of(Verdict(TIE), shown) == TIE

@@ -25,7 +25,7 @@ NUMBER = 918273645
 # Fields that a judge may know of, or that hold what the other parametrizations cover.
 SHOWN = {
     Idea: {"title", "text", "renderings", "related_work"},
-    Instance: {"ideas", "as_of"},
+    Instance: {"ideas", "as_of", "dimension", "conclusion"},
     Suite: {"protocol", "instances", "variants"},
 }
 HIDDEN = [

@@ -334,3 +334,25 @@ def test_a_store_that_another_run_is_just_creating_is_no_strange_file(
     monkeypatch.setattr(sqlite3, "connect", overtaken)
     SqliteStore(path).close()
     assert finished
+
+
+@pytest.mark.parametrize(
+    ("version", "absent"),
+    [(2, ["grounds"]), (1, ["grounds", "settings", "tokens_reasoning", "tokens_cached"])],
+)
+def test_a_store_of_an_earlier_format_is_brought_up(version: int, absent: list[str], tmp_path: Path) -> None:
+    path = tmp_path / "verdicts.sqlite"
+    store = SqliteStore(path)
+    store.put([BASE, RICH])
+    store.close()
+    connection = sqlite3.connect(path)
+    for column in absent:
+        connection.execute(f"ALTER TABLE records DROP COLUMN {column}")
+    connection.execute(f"PRAGMA user_version={version}")
+    connection.commit()
+    connection.close()
+    store = SqliteStore(path)
+    grounded = BASE._replace(key="new", grounds='[[["a"],["verbatim"],[""],true]]')
+    store.put([grounded])
+    assert store.get(["k", "rich", "new"]) == {"k": BASE, "rich": RICH, "new": grounded}
+    store.close()

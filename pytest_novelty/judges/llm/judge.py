@@ -288,7 +288,7 @@ class LlmJudge:
         """An answer that cannot be read is asked for once more; a refusal is an answer."""
         if _is_of_transport(reply):
             return False
-        reading = read_answer(answer, PROTOCOLS[request.protocol], self, request.schema)
+        reading = read_answer(answer, PROTOCOLS[request.protocol], self, request.schema, shown=len(request.ideas))
         verdict = reading.verdict
         return isinstance(verdict, Failure) and verdict.status in (UNPARSED, SCHEMA_VIOLATION, TRUNCATED)
 

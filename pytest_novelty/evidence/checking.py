@@ -1,0 +1,264 @@
+"""Is a judge's evidence in the text that it was shown, and if not, where does it come from?
+
+source = Source("Cranes by Jig", shown_text)
+finding = check_span("We fold paper cranes with a jig.", source, others=[Source("Boats by Jig", other_text)])
+finding.status                       # "verbatim", "near-verbatim", "hallucinated" or "missing"
+finding.failure                      # "", or one of FAILURES
+finding.located(source.text)         # what the source says in its own words
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Final
+
+from pytest_novelty.evidence.aligned import ABSENT, NEAR, VERBATIM, Haystack, Located
+from pytest_novelty.evidence.folding import fold
+from pytest_novelty.evidence.quoting import locate
+from pytest_novelty.sections import only_references, split_sections
+
+HALLUCINATED: Final = "hallucinated"
+MISSING: Final = "missing"
+STATUSES: Final = (VERBATIM, NEAR, HALLUCINATED, MISSING)
+
+OTHER_PAPER: Final = "other_paper"
+REFERENCE_LIST: Final = "reference_list"
+TITLE_ONLY: Final = "title_only"
+SCHEMA_ECHO: Final = "schema_echo"
+NOWHERE: Final = "nowhere"
+EMPTY: Final = "empty"
+FAILURES: Final = (NOWHERE, SCHEMA_ECHO, OTHER_PAPER, REFERENCE_LIST, TITLE_ONLY, EMPTY)
+"""Where evidence comes from that is not in the text. The first, in this order, of its pieces' failures names the span."""
+
+_LIST_HEADINGS: Final = ("reference", "bibliography", "literature", "workscited")
+_LONGEST_HEADING: Final = 110
+_HEAD: Final = 2_000
+
+_PLACEHOLDERS: Final = frozenset(
+    {"na", "none", "null", "nil", "noevidence", "notapplicable", "noevidencefound", "notfound", "notavailable", "empty"}
+)
+_ECHOES: Final = frozenset(
+    {
+        "string",
+        "str",
+        "text",
+        "span",
+        "verbatimspan",
+        "verbatimquote",
+        "evidence",
+        "evidencea",
+        "evidenceb",
+        "quote",
+        "reason",
+    }
+)
+_BRACKETED: Final = re.compile(r"\s*(?:<[^<>]+>|\{\{?[^{}]+\}\}?)\s*")
+
+
+class Source:
+    """A paper as a judge was shown it.
+
+    title: its title.
+    text: what was shown of it, and nothing else; places in findings are indices of this string.
+    references: a list of references that was *not* shown, for naming what was copied from it. One within ``text`` is found: the
+        judge saw it, but it is no evidence.
+    """
+
+    def __init__(self, title: str, text: str, references: str = "") -> None:
+        self.title = title
+        self.text = text
+        self._references = references
+
+    @classmethod
+    def of_paper(cls, title: str, shown: str, full_text: str) -> Source:
+        """A source whose list of references is looked up in the paper's full text."""
+        return cls(title, shown, "\n\n".join(section.text for section in only_references(split_sections(full_text))))
+
+    @cached_property
+    def body(self) -> Haystack:
+        """The text without its title and lists of references, which are blanked, so that places hold."""
+        blanked = self.text
+        for listed in self._listed:
+            blanked = blanked.replace(listed, " " * len(listed))
+        if line := self._title_line:
+            start, end = line
+            blanked = blanked[:start] + " " * (end - start) + blanked[end:]
+        return self._whole if blanked is self.text else Haystack(blanked)
+
+    @cached_property
+    def heading(self) -> Haystack:
+        """The title."""
+        return Haystack(self.title)
+
+    @cached_property
+    def references(self) -> Haystack:
+        """All lists of references, shown or not."""
+        return Haystack("\n\n".join([*self._listed, self._references]))
+
+    @cached_property
+    def _whole(self) -> Haystack:
+        return Haystack(self.text)
+
+    @cached_property
+    def _listed(self) -> list[str]:
+        if not self._may_list():
+            return []
+        # Sections have unified line ends; a text with others keeps its list, rather than losing places.
+        return [
+            section.text
+            for section in only_references(split_sections(self.text))
+            if section.text and section.text in self.text
+        ]
+
+    def _may_list(self) -> bool:
+        """A short line has one of the words with which lists of references are headed: much faster than finding all sections."""
+        folded = self._whole.folded
+        for word in _LIST_HEADINGS:
+            at = folded.letters.find(word)
+            while at >= 0:
+                start, end = _line_around(self.text, *folded.slice_of(at, at + len(word)))
+                if end - start <= _LONGEST_HEADING and sum(map(str.isalnum, self.text[start:end])) <= len(word) + 16:
+                    return True
+                at = folded.letters.find(word, at + 1)
+        return False
+
+    @cached_property
+    def _title_line(self) -> tuple[int, int] | None:
+        """Where the title stands as a line of its own at the head of the text."""
+        folded, title = self._whole.folded, fold(self.title).letters if self.title else ""
+        at = folded.letters.find(title, 0, _HEAD) if title else -1
+        if at < 0:
+            return None
+        found = folded.slice_of(at, at + len(title))
+        start, end = _line_around(self.text, *found)
+        beside = self.text[start : found[0]] + self.text[found[1] : end]
+        return None if any(map(str.isalnum, beside)) else found
+
+
+def _line_around(text: str, start: int, end: int) -> tuple[int, int]:
+    after = text.find("\n", end)
+    return text.rfind("\n", 0, start) + 1, len(text) if after < 0 else after
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A sentence of a span, or what stands between ellipses.
+
+    status: "verbatim" (word for word; white space, hyphenation, punctuation, capitals, typography and left-out citations aside),
+        "near-verbatim" or "hallucinated".
+    score: share of letters that are right, in [0, 1].
+    start, end: where it is in the source's text; of a hallucinated piece the most similar place, 0:0 if nothing is similar.
+    reason: what turned a similar sentence round ("negation", "number", "opposite", "name", "sign", "order"), or what was "added",
+        "left out" or "replaced"; empty if nothing similar was found.
+    failure: where it comes from instead, empty unless hallucinated.
+    """
+
+    text: str
+    status: str
+    score: float
+    start: int
+    end: int
+    reason: str = ""
+    failure: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What became of a span: the worst status of its pieces, the lowest score, and why it failed."""
+
+    status: str
+    score: float | None
+    failure: str = ""
+    reason: str = ""
+    other: int | None = None
+    """Of "other_paper": which of the others, by index."""
+    pieces: tuple[Piece, ...] = field(default=())
+
+    @property
+    def found(self) -> bool:
+        return self.status in (VERBATIM, NEAR)
+
+    def located(self, text: str) -> str:
+        """The source's own words for the span, those of several pieces joined by an ellipsis. Empty unless found."""
+        return " ... ".join(text[piece.start : piece.end] for piece in self.pieces if piece.end) if self.found else ""
+
+
+def check_span(
+    span: str | None, source: Source, *, others: Sequence[Source] = (), instructions: Haystack | None = None
+) -> Finding:
+    """Look for a span in the text that was shown, with the aligned matcher.
+
+    others: the other papers of the request, to name what was copied from one of them.
+    instructions: the prompt's own words and the descriptions in its answer schema, *without* the papers, to name an echo.
+    """
+    text = span or ""
+    pieces = [_piece(words, located) for words, located in locate(text, source.body)]
+    if not pieces or _plain(text) in _PLACEHOLDERS:
+        return Finding(MISSING, None, EMPTY)
+    if all(piece.status != HALLUCINATED for piece in pieces):
+        worst = NEAR if any(piece.status == NEAR for piece in pieces) else VERBATIM
+        return Finding(worst, min(piece.score for piece in pieces), pieces=tuple(pieces))
+    return _name(text, pieces, source, others, instructions)
+
+
+def _piece(words: str, located: Located) -> Piece:
+    status = HALLUCINATED if located.kind == ABSENT else located.kind
+    return Piece(words, status, located.score, located.start, located.end, located.reason)
+
+
+def _name(
+    span: str, pieces: list[Piece], source: Source, others: Sequence[Source], instructions: Haystack | None
+) -> Finding:
+    other: int | None = None
+    named: list[Piece] = []
+    for piece in pieces:
+        if piece.status != HALLUCINATED:
+            named.append(piece)
+            continue
+        place = next((index for index, one in enumerate(others) if _holds(one.body, piece.text)), None)
+        other = place if other is None else other
+        if place is not None:
+            failure = OTHER_PAPER
+        elif _holds(source.references, piece.text):
+            failure = REFERENCE_LIST
+        elif _holds(source.heading, piece.text):
+            failure = TITLE_ONLY
+        elif _is_echo(span, piece.text, instructions):
+            failure = SCHEMA_ECHO
+        else:
+            failure = NOWHERE
+        named.append(replace(piece, failure=failure))
+    if any(piece.status != HALLUCINATED for piece in named):
+        # A title beside a sentence of the text takes nothing from that sentence; alone it is no evidence.
+        named = [_as_heading(piece) if piece.failure == TITLE_ONLY else piece for piece in named]
+    failing = [piece for piece in named if piece.failure]
+    if not failing:
+        worst = NEAR if any(piece.status == NEAR for piece in named) else VERBATIM
+        return Finding(worst, min(piece.score for piece in named), pieces=tuple(named))
+    worst_piece = min(failing, key=lambda piece: FAILURES.index(piece.failure))
+    score = min(piece.score for piece in named)
+    other = other if worst_piece.failure == OTHER_PAPER else None
+    return Finding(HALLUCINATED, score, worst_piece.failure, worst_piece.reason, other, tuple(named))
+
+
+def _as_heading(piece: Piece) -> Piece:
+    return replace(piece, status=VERBATIM, score=1.0, start=0, end=0, reason="", failure="")
+
+
+def _holds(haystack: Haystack, words: str) -> bool:
+    found = locate(words, haystack)
+    return bool(found) and all(located.kind != ABSENT for _, located in found)
+
+
+def _is_echo(span: str, words: str, instructions: Haystack | None) -> bool:
+    if _BRACKETED.fullmatch(span) or _plain(words) in _ECHOES:
+        return True
+    return instructions is not None and _holds(instructions, words)
+
+
+def _plain(text: str) -> str:
+    """Letters and digits of a text that is short enough to stand for nothing; of others the text."""
+    return "".join(letter for letter in text.casefold() if letter.isalnum()) if len(text) < 40 else text

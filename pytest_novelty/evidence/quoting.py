@@ -1,0 +1,105 @@
+"""A whole quotation in a text: every sentence must be found, and parts that an ellipsis joins must follow each other."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Final
+
+from pytest_novelty.evidence.aligned import ABSENT, SHORT, VERBATIM, Haystack, Located
+from pytest_novelty.evidence.folding import Folded, fold
+from pytest_novelty.evidence.splitting import split_parts, split_sentences
+from pytest_novelty.evidence.wording import NEGATION, swallows_negation
+
+_NEAR_BY: Final = 300
+"""Letters between a short part ("our method ... is") and what it belongs to; words can be picked from anywhere."""
+_TRIES: Final = 20
+
+Pieces = list[tuple[str, Located]]
+
+
+def locate(span: str, haystack: Haystack) -> Pieces:
+    """The pieces of a quotation, each with what became of it; without pieces if the quotation has no letter or digit."""
+    whole = fold(span)
+    if not whole.letters:
+        return []
+    found = haystack.find_exact(whole)
+    if found.kind == VERBATIM:
+        return [(span.strip(), found)]
+    parts = split_parts(span)
+    if len(parts) > 1:
+        return _locate_chain(parts, haystack)
+    if parts == [span.strip()] or not parts:
+        return _locate_sentences(span.strip(), whole, haystack, 0, found)
+    return _locate_part(parts[0], haystack, 0)
+
+
+def _locate_chain(parts: list[str], haystack: Haystack) -> Pieces:
+    """Each part behind the one before it. A short one has to be near its neighbour, the first near the second."""
+    pieces: Pieces = []
+    reached, leading = 0, []
+    for part in parts:
+        if len(part) < SHORT and not pieces:
+            leading.append(part)  # looked for once a longer part is found
+            continue
+        if len(part) < SHORT:
+            own = [(part, haystack.find_exact(fold(part), begin=reached, end=reached + _NEAR_BY))]
+        else:
+            own = _locate_part(part, haystack, reached)
+        if reached and own[0][1].kind != ABSENT:
+            between = haystack.words_between(reached, own[0][1].first)
+            if swallows_negation(between):
+                own[0] = (own[0][0], replace(own[0][1], kind=ABSENT, reason=NEGATION))
+        pieces += own
+        reached = max([reached, *(located.last for _, located in own if located.kind != ABSENT)])
+    if not pieces:
+        return _locate_short_parts(leading, haystack)
+    before = pieces[0][1].first
+    for part in reversed(leading):
+        located = haystack.find_exact(fold(part), begin=max(before - _NEAR_BY, 0), end=before, last=True)
+        if located.kind != ABSENT and swallows_negation(haystack.words_between(located.last, before)):
+            located = replace(located, kind=ABSENT, reason=NEGATION)
+        pieces.insert(0, (part, located))
+        before = located.first if located.kind != ABSENT else before
+    return pieces
+
+
+def _locate_short_parts(parts: list[str], haystack: Haystack) -> Pieces:
+    """Nothing but short parts: they must be near each other, and enough together."""
+    folded = [fold(part) for part in parts]
+    begin = 0 if sum(map(len, parts)) >= SHORT else len(haystack.folded.letters)
+    for _ in range(_TRIES):
+        chain = [haystack.find_exact(folded[0], begin=begin)]
+        for part in folded[1:]:
+            reached = chain[-1].last
+            chain.append(haystack.find_exact(part, begin=reached, end=reached + _NEAR_BY))
+            if swallows_negation(haystack.words_between(reached, chain[-1].first)):
+                chain[-1] = replace(chain[-1], kind=ABSENT, reason=NEGATION)
+        if chain[0].kind == ABSENT or all(located.kind != ABSENT for located in chain):
+            break
+        begin = chain[0].last
+    return list(zip(parts, chain, strict=True))
+
+
+def _locate_part(part: str, haystack: Haystack, begin: int) -> Pieces:
+    folded = fold(part)
+    found = haystack.find_exact(folded, begin=begin)
+    return [(part, found)] if found.kind == VERBATIM else _locate_sentences(part, folded, haystack, begin, found)
+
+
+def _locate_sentences(part: str, folded: Folded, haystack: Haystack, begin: int, tried: Located) -> Pieces:
+    """The sentences of a part that is not in the text as a whole: ``tried`` says why."""
+    sentences = split_sentences(part)
+    if len(sentences) <= 1:
+        return [(part, _look_nearer(folded, haystack, begin, tried))]
+    pieces = []
+    for sentence in sentences:
+        own = fold(sentence)
+        pieces.append((sentence, _look_nearer(own, haystack, begin, haystack.find_exact(own, begin=begin))))
+    return pieces
+
+
+def _look_nearer(folded: Folded, haystack: Haystack, begin: int, tried: Located) -> Located:
+    if tried.kind == VERBATIM or len(folded.raw.strip()) < SHORT:
+        return tried
+    near = haystack.find_near(folded, begin=begin)
+    return near if near.reason or near.kind != ABSENT else replace(near, reason=tried.reason)

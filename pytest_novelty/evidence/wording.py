@@ -1,0 +1,319 @@
+"""Whether a quotation that differs from its source says the same: negations, numbers, opposites, names, order, additions.
+
+Edit distance cannot tell a slip of the pen from "not". So the words that differ are looked at, and the few kinds of difference
+that turn a sentence round are refused, however small they are.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Final
+
+NEGATION: Final = "negation"
+NUMBER: Final = "number"
+OPPOSITE: Final = "opposite"
+NAME: Final = "name"
+SIGN: Final = "sign"
+ORDER: Final = "order"
+ADDED: Final = "added"
+LEFT_OUT: Final = "left out"
+REPLACED: Final = "replaced"
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """Words of the quotation and the words of the source in their place; either may be none. Capitals are the original's, but the
+    first word of a sentence has none: elsewhere they are names. ``edge``: it begins or ends the quotation;
+    ``counted``: a number stands before it, so that its first word is what is counted.
+    """
+
+    quoted: tuple[str, ...]
+    source: tuple[str, ...]
+    edge: bool = False
+    counted: bool = False
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+_NEGATIONS: Final = _words(
+    """not no never none neither nor without cannot hardly barely scarcely seldom rarely nothing nobody nowhere unable non
+    fail fails failed failing failure lack lacks lacked lacking despite unless except dont doesnt didnt isnt arent wasnt werent
+    cant wont wouldnt couldnt shouldnt hasnt havent hadnt mustnt neednt"""
+)
+BOUND_BEFORE: Final = ("not", "no", "never", "without", "cannot", "neither")
+BOUND_BEHIND: Final = ("not", "never")
+"""Words that a clause must not be torn from: a quotation does not begin behind one or end before one."""
+
+_FUNCTION: Final = _words(
+    """a an the of in on at to by for from as with and or but that which who this these those it its their our we they is are was
+    were be been being has have had do does did can could will would may might must should also then thus so such there here than
+    into over via per"""
+)
+_NUMERALS: Final = {
+    word: str(value)
+    for value, word in enumerate(
+        """zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen
+        eighteen nineteen twenty""".split()  # noqa: SIM905 - in the order of their values
+    )
+} | {
+    "thirty": "30", "forty": "40", "fifty": "50", "sixty": "60", "seventy": "70", "eighty": "80", "ninety": "90",
+    "hundred": "100", "thousand": "1000", "million": "10^6", "billion": "10^9", "trillion": "10^12", "half": "1/2",
+    "third": "3rd", "quarter": "1/4", "once": "1x", "twice": "2x", "thrice": "3x", "single": "1x", "double": "2x", "triple": "3x",
+    "dozen": "12", "percent": "%", "cent": "%", "first": "1st",
+    "second": "2nd", "fourth": "4th", "fifth": "5th",
+    "tenfold": "10x", "twofold": "2x",
+}  # fmt: skip
+_STEMS: Final = (
+    ("increas rais rise rising rose grow gain maximi expand", "decreas reduc drop fall fell declin shrink los minimi"),
+    ("more greater larger higher bigger longer above most exceed", "less fewer smaller lower shorter below least"),
+    (
+        "better best improv outperform superior surpass enhanc benefi",
+        "worse worst degrad underperform inferior harm hurt impair",
+    ),
+    ("fast quick", "slow"),
+    ("all every each always any", "some sometimes few occasional"),
+    ("many much often frequent common", "few little rare uncommon"),
+    ("before precede earlier prior", "after follow later subsequent"),
+    ("with", "without"),
+    ("positive", "negative"),
+    ("strong robust", "weak fragile brittle"),
+    ("easy easi simple simpl", "hard difficult complex"),
+    ("same identical similar equal alike", "different differ distinct unequal dissimilar"),
+    ("includ", "exclud omit"),
+    ("enabl allow permit", "prevent prohibit preclud forbid"),
+    ("accept support confirm agree", "reject refut contradict disagree"),
+    ("true correct right", "false wrong incorrect"),
+    ("maximum max upper", "minimum min lower"),
+    ("cheap inexpensive", "expensive costly"),
+    ("large big high", "small tiny low"),
+    ("new novel", "old existing known"),
+    ("add", "remov delet"),
+)
+"""Beginnings of words that stand for the two poles of an axis."""
+
+_PREFIXES: Final = ("un", "in", "im", "il", "ir", "non", "dis", "mis", "de", "anti", "counter")
+_SUFFIXES: Final = _words("less nt not")
+_PAIRS: Final = (
+    ("hyper", "hypo"), ("over", "under"), ("pre", "post"), ("inter", "intra"), ("homo", "hetero"), ("macro", "micro"),
+    ("mono", "poly"), ("in", "ex"), ("in", "out"), ("in", "de"), ("up", "down"), ("super", "sub"), ("intro", "extro"),
+    ("for", "back"), ("multi", "uni"), ("multi", "single"),
+)  # fmt: skip
+
+_ENDINGS: Final = _words("s es er est ed ing ly en d e")
+_TOKEN: Final = re.compile(r"\d[\d.,:/ ]*\d%?|\d%?")
+_SIGNS: Final = frozenset("<>=+%\u00b1\u2264\u2265\u2260\u2248\u00ac\u0338\u2208\u2209\u00f7")
+_LONGEST_ADDITION: Final = 9
+_LONGEST_OMISSION: Final = 24
+_WORDS_A_SLIP: Final = 10
+_LONG_NAME: Final = 7
+_SAME_NAME: Final = 0.8
+_NOISE: Final = 0.6
+"""The likeness of two groups of letters above which one is the other with errors in it."""
+
+
+def disagreement(differences: Sequence[Difference], words: int) -> str:
+    """The first reason for which a quotation of so many words does not say what its source says; empty if there is none."""
+    for difference in differences:
+        if reason := _turned(difference):
+            return reason
+    if _moved(differences):
+        return ORDER
+    other = 0
+    for difference in differences:
+        if not _is_noise(difference):
+            if reason := _beyond_slips(difference):
+                return reason
+            other += len(_content(difference))
+    return REPLACED if other > max(1, words // _WORDS_A_SLIP) else ""
+
+
+def cuts_word(head: str, quoted: str, tail: str) -> str:
+    """The reason for which a quotation that begins or ends within a word of its source does not count, or empty. ``head`` and
+    ``tail`` are the letters of these words that ``quoted`` lacks ("un" of "unable", ".5" of "3.5").
+    """
+    if head in _PREFIXES or tail in _SUFFIXES:
+        return NEGATION
+    if quoted[0].isdigit() and head and (head[-1] in "0123456789.,:/" or head == "-"):
+        return NUMBER
+    if quoted[-1].isdigit() and tail and tail[0] in "0123456789.,:/%":
+        return NUMBER
+    return ""
+
+
+def is_same_number(difference: Difference) -> bool:
+    """The two differ in how a number is written ("8" and "eight", "5%" and "5 percent") and in nothing else."""
+    quoted, source = _lower(difference.quoted), _lower(difference.source)
+    numbers = _numbers(quoted)
+    return bool(numbers) and numbers == _numbers(source) and _wordless(quoted) == _wordless(source)
+
+
+def swallows_negation(between: Sequence[str]) -> bool:
+    """An ellipsis that stands for one to three words with a negation among them turns the sentence round."""
+    return 0 < len(between) <= 3 and _negations(between) > 0
+
+
+def _turned(difference: Difference) -> str:
+    quoted, source = _lower(difference.quoted), _lower(difference.source)
+    if _negations(quoted) != _negations(source):
+        return NEGATION
+    if _numbers(quoted) != _numbers(source):
+        return NUMBER
+    if difference.counted and quoted and source and not _is_same_unit(quoted[0], source[0]):
+        return NUMBER
+    if _signs(quoted) != _signs(source):
+        return SIGN
+    pairs = [(one, other) for one in quoted for other in source if one != other]
+    if any(_differ_by_prefix(one, other) for one, other in pairs):
+        return NEGATION
+    if any(_opposite(one, other) for one, other in pairs):
+        return OPPOSITE
+    if source and any(_is_name(word) and not _is_named(word, source) for word in difference.quoted):
+        return NAME
+    return ""
+
+
+def _is_noise(difference: Difference) -> bool:
+    from rapidfuzz.distance import Levenshtein
+
+    one, other = ("".join(_lower(words)) for words in (difference.quoted, difference.source))
+    return bool(one and other) and Levenshtein.normalized_similarity(one, other) >= _NOISE
+
+
+def _beyond_slips(difference: Difference) -> str:
+    quoted, source = difference.quoted, difference.source
+    letters, there = len("".join(quoted)), len("".join(source))
+    content = _content(difference)
+    if not source:
+        if any(map(_is_name, quoted)):
+            return NAME
+        small = len(quoted) == 1 and letters <= _LONGEST_ADDITION and not difference.edge
+        return "" if small or (not content and len(quoted) <= 3) else ADDED
+    if there - letters > _LONGEST_OMISSION or len(source) - len(quoted) > 3:
+        return LEFT_OUT
+    if len(content) > 1 or (content and (difference.edge or len(quoted) > len(source))):
+        return REPLACED
+    return ""
+
+
+def _content(difference: Difference) -> list[str]:
+    """Words of the quotation that are not in the source's and carry a meaning."""
+    source = _lower(difference.source)
+    return [word for word in _lower(difference.quoted) if word not in _FUNCTION and word not in source]
+
+
+def _moved(differences: Sequence[Difference]) -> bool:
+    """A word that the quotation lacks in one place and has in another."""
+    added, left_out = Counter[str](), Counter[str]()
+    for difference in differences:
+        quoted, source = Counter(_lower(difference.quoted)), Counter(_lower(difference.source))
+        if quoted == source and len(quoted) > 1:
+            return True
+        added += quoted - source
+        left_out += source - quoted
+    return any(word not in _FUNCTION and len(word) > 2 for word in added & left_out)
+
+
+def _lower(words: Sequence[str]) -> list[str]:
+    return [word.lower() for word in words]
+
+
+def _negations(words: Sequence[str]) -> int:
+    return sum(word in _NEGATIONS for word in words)
+
+
+def _numbers(words: Sequence[str]) -> list[str]:
+    return [number for word in words for number in _numbers_in(word)]
+
+
+def _numbers_in(word: str) -> Iterator[str]:
+    if word in _NUMERALS:
+        yield _NUMERALS[word]
+        return
+    for found in _TOKEN.finditer(word):
+        sign = "-" if found.start() and word[found.start() - 1] == "-" and not word[: found.start() - 1] else ""
+        number = found[0].replace(",", "").rstrip("%")
+        yield sign + number
+        if found[0].endswith("%"):
+            yield "%"
+
+
+def _wordless(words: Sequence[str]) -> list[str]:
+    return [word for word in words if word not in _NUMERALS and not _TOKEN.fullmatch(word)]
+
+
+def _signs(words: Sequence[str]) -> list[str]:
+    return [letter for word in words for letter in word if letter in _SIGNS and letter != "%"]
+
+
+def _is_name(word: str) -> bool:
+    return any(letter.isupper() for letter in word)
+
+
+def _is_same_unit(one: str, other: str) -> bool:
+    from rapidfuzz.distance import OSA
+
+    return one in _FUNCTION or other in _FUNCTION or OSA.normalized_similarity(one, other) >= _SAME_NAME
+
+
+def is_number(word: str) -> bool:
+    """The word is a number or ends in one, in digits or letters."""
+    return word.lower() in _NUMERALS or word[-1:].isdecimal()
+
+
+def _is_named(name: str, source: Sequence[str]) -> bool:
+    """The source has it; of a long one that is no acronym a typing error is taken for what it is."""
+    from rapidfuzz.distance import OSA
+
+    word = name.lower()
+    if word in source or word == "".join(source):
+        return True
+    plain = len(word) >= _LONG_NAME and name[1:].islower()
+    return plain and any(OSA.normalized_similarity(word, other) >= _SAME_NAME for other in source)
+
+
+def _differ_by_prefix(one: str, other: str) -> bool:
+    long, short = (one, other) if len(one) > len(other) else (other, one)
+    if len(short) >= 3 and long.endswith(short) and long[: -len(short)] in _PREFIXES:
+        return True
+    if one.endswith(("less", "ful")) and other.endswith(("less", "ful")):
+        return one.removesuffix("less").removesuffix("ful") == other.removesuffix("less").removesuffix("ful")
+    if len(short) >= 3 and long == f"{short}less":
+        return True
+    return any(_swapped(one, other, *pair) or _swapped(other, one, *pair) for pair in _PAIRS)
+
+
+def _swapped(one: str, other: str, left: str, right: str) -> bool:
+    return (
+        one.startswith(left)
+        and other.startswith(right)
+        and one[len(left) :] == other[len(right) :]
+        and len(one) > len(left) + 2
+    )
+
+
+def _opposite(one: str, other: str) -> bool:
+    poles = dict(_poles(one))
+    return any(poles.get(axis, pole) != pole for axis, pole in _poles(other))
+
+
+@lru_cache(maxsize=4096)
+def _poles(word: str) -> tuple[tuple[int, int], ...]:
+    return tuple(
+        (axis, pole)
+        for axis, sides in enumerate(_STEMS)
+        for pole, stems in enumerate(sides)
+        if any(
+            word.startswith(stem) if len(stem) > 4 else word == stem or _is_form(word, stem) for stem in stems.split()
+        )
+    )
+
+
+def _is_form(word: str, stem: str) -> bool:
+    rest = word.removeprefix(stem)
+    return word != rest and (rest in _ENDINGS or (rest[:1] == stem[-1] and rest[1:] in _ENDINGS))

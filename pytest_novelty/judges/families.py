@@ -1,0 +1,62 @@
+"""Which judges are of one family: a model does not audit its own kind."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Final
+
+from pytest_novelty.errors import SettingsError
+from pytest_novelty.judges.base import Judge
+
+_KIN: Final = {
+    "gpt": r"gpt|chatgpt|o\d|davinci|codex",
+    "claude": r"claude",
+    "gemini": r"gemini|gemma|palm",
+    "llama": r"llama|codellama|meta-llama",
+    "mistral": r"mistral|mixtral|codestral|ministral|magistral|devstral|pixtral",
+    "qwen": r"qwen|qwq|qvq",
+    "deepseek": r"deepseek",
+    "grok": r"grok",
+    "command": r"command|c4ai|aya",
+    "phi": r"phi",
+    "kimi": r"kimi|moonshot",
+    "glm": r"glm|chatglm",
+}
+"""Families by how the names of their models begin."""
+
+
+def family_of(judge: Judge) -> str:
+    """What a judge declares, else what the name of its model tells; empty for a judge of which we know no model."""
+    if judge.traits.family:
+        return judge.traits.family.casefold()
+    model = (judge.asked or {}).get("model")
+    return family_of_model(model) if isinstance(model, str) else ""
+
+
+def family_of_model(name: str) -> str:
+    """The family of a model by its name, with or without a provider before it; of an unknown one the letters it begins with."""
+    own = name.casefold().rpartition("/")[2].rpartition(":")[2] if "/" in name else name.casefold()
+    for family, kin in _KIN.items():
+        if re.match(rf"(?:{kin})", own):
+            return family
+    found = re.match(r"[a-z]+", own)
+    return found[0] if found else own
+
+
+def choose_auditor(judge: Judge, auditors: Sequence[Judge], *, own_family: bool) -> Judge:
+    """The first auditor that is of another family than the judge, or with ``own_family`` the first. Raises SettingsError."""
+    for auditor in auditors:
+        if own_family or not _is_kin(judge, auditor):
+            return auditor
+    names = ", ".join(auditor.name for auditor in auditors)
+    told = f" ({family})" if (family := family_of(judge)) else ""
+    raise SettingsError(
+        f"the judge {judge.name!r} would be audited by its own family{told}: {names}",
+        hint="Name an auditor of another family beside it, or say --novelty-own-family",
+    )
+
+
+def _is_kin(judge: Judge, auditor: Judge) -> bool:
+    family = family_of(judge)
+    return judge.name == auditor.name or (bool(family) and family == family_of(auditor))

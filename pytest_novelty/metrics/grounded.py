@@ -1,0 +1,284 @@
+"""The cascade of a view: each vote's positive statements in the cell where its evidence and the auditor put them.
+
+Every vote counts: the k votes of each order are the samples over which metrics are averaged. No majority is taken.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Final
+
+import numpy as np
+
+from pytest_novelty.evidence.checking import HALLUCINATED, MISSING
+from pytest_novelty.metrics import cascade, partitions
+from pytest_novelty.metrics.agreement import validate
+from pytest_novelty.metrics.auditors import opinion_of, opinions_of
+from pytest_novelty.metrics.cascade import Cascade, measure_cascade, measure_macro, measure_strata
+from pytest_novelty.metrics.resampling import FloatArray
+from pytest_novelty.metrics.sampled import Rate
+from pytest_novelty.metrics.view import Estimate, View
+from pytest_novelty.model import Ground, Vote
+from pytest_novelty.protocols.grouping import groups_of
+from pytest_novelty.verdicts import SIMILAR
+
+NO_EVIDENCE: Final = "nothing is told of the evidence of its positive verdicts"
+NOT_AUDITED: Final = "the auditor gave no verdict on any reason"
+
+_MOST_VALUES: Final = 12
+"""Of a stratum, for the steps of the cascade to be told for each."""
+
+OF_VERDICTS: Final = ("precision", "recall", "f1")
+"""What the cascade begins with. Of groupings it is about pairs of papers, and the name says so."""
+GROUNDED: Final = (
+    "hallucination_rate",
+    "missing_evidence_rate",
+    "missing_reason_rate",
+    "ungrounded_rate",
+    "grounded_f1",
+    "mismatch_rate",
+    "unchecked_rate",
+    "verified_rate",
+    "verified_precision",
+    "verified_recall",
+    "verified_f1",
+    "retained_share",
+)
+_AUDITED: Final = (
+    "mismatch_rate",
+    "verified_precision",
+    "verified_recall",
+    "verified_f1",
+    "verified_rate",
+    "retained_share",
+)
+"""What an auditor is needed for."""
+RATES: Final = (
+    *OF_VERDICTS,
+    "positive_accuracy",
+    "negative_accuracy",
+    *GROUNDED,
+    "hallucination_rate_false",
+    "missing_evidence_rate_false",
+    "missing_reason_rate_false",
+    "mismatch_rate_false",
+    "hallucination_rate_all",
+    "missing_evidence_rate_all",
+    "missing_reason_rate_all",
+    "mismatch_rate_all",
+    "unchecked_rate_all",
+)
+"""What a report tells, in its order."""
+
+
+@dataclass(frozen=True)
+class Grounding:
+    """What became of the evidence of a view. ``rates``: by name, of all items together; ``macro``: of groupings, means over sets.
+    ``failures``: spans by why they fail; ``audited``: a reason was judged; ``strata``: by stratum and value, the F1s and rates.
+    """
+
+    rates: Mapping[str, Rate]
+    macro: Mapping[str, Rate]
+    failures: Mapping[str, int]
+    audited: bool
+    strata: Mapping[str, Mapping[str, Mapping[str, Rate]]]
+
+
+def cascade_of(view: View) -> Cascade:
+    """Counts of verdicts, or of pairs of papers; rows are the view's items."""
+    if view.suite.protocol == "grouping":
+        return partitions.count_pairs(_answers(view), sets_of(view))
+    golds = {instance.id: None if instance.gold is None else instance.gold == SIMILAR for instance in view.instances}
+    return cascade.count_verdicts(_verdicts(view), golds)
+
+
+def ground(view: View) -> Grounding:
+    """Everything that a report tells of a view's evidence."""
+    rates = _rates(view)
+    counts = _counts(view)
+    macro = measure_macro(view, counts) if view.suite.protocol == "grouping" else {}
+    settled = _is_settled(view)
+    failures: dict[str, int] = {}
+    for found in _grounds(view):
+        for failure in found.failures:
+            if failure:
+                failures[failure] = failures.get(failure, 0) + 1
+    return Grounding(
+        {name: rate for name, rate in rates.items() if settled or _base(name) not in _AUDITED},
+        {name: rate for name, rate in macro.items() if settled or name not in _AUDITED},
+        dict(sorted(failures.items(), key=lambda pair: (-pair[1], pair[0]))),
+        _is_audited(view),
+        {name: measure_strata(view, counts, values, _steps(settled)) for name, values in _strata(view).items()},
+    )
+
+
+def _steps(settled: bool) -> tuple[str, ...]:
+    """The F1s of the cascade, and what is lost between them."""
+    before = ("f1", "hallucination_rate", "missing_evidence_rate", "grounded_f1")
+    return (*before, "mismatch_rate", "verified_f1") if settled else before
+
+
+def _strata(view: View) -> dict[str, list[str | None]]:
+    """The values by instance of the dimension and of those strata of the suite that tell a few groups apart."""
+    found: dict[str, list[str | None]] = {"dimension": [instance.dimension or None for instance in view.instances]}
+    for name in sorted({name for instance in view.instances for name in instance.strata}):
+        values = [instance.strata.get(name) for instance in view.instances]
+        if name != view.suite.cluster and 2 <= len(set(values)) <= _MOST_VALUES:
+            found[name] = values
+    return found
+
+
+def _base(name: str) -> str:
+    return name.removesuffix("_false").removesuffix("_all")
+
+
+def rate_of(view: View, name: str) -> Estimate:
+    """One rate as a metric of the catalogue."""
+    if view.unlabelled and not name.endswith("_all"):
+        return Estimate.undefined("the suite has no gold labels")
+    if _base(name) in _AUDITED and not _is_settled(view):
+        cites = any(True for _ in _grounds(view))
+        return Estimate.undefined(NOT_AUDITED if cites else NO_EVIDENCE)
+    return _rates(view)[name].estimate
+
+
+def _metric(name: str) -> Callable[[View], Estimate]:
+    return partial(_rate, name=name)
+
+
+def _rate(view: View, name: str) -> Estimate:
+    return rate_of(view, name)
+
+
+hallucination_rate = _metric("hallucination_rate")
+missing_evidence_rate = _metric("missing_evidence_rate")
+mismatch_rate = _metric("mismatch_rate")
+grounded_f1 = _metric("grounded_f1")
+verified_precision = _metric("verified_precision")
+verified_recall = _metric("verified_recall")
+verified_f1 = _metric("verified_f1")
+pair_precision = _metric("precision")
+pair_recall = _metric("recall")
+pair_f1 = _metric("f1")
+
+
+def adjusted_rand(view: View) -> Estimate:
+    """The adjusted Rand index of a set's partition, averaged over sets and votes."""
+    if view.unlabelled:
+        return Estimate.undefined("the suite has no gold labels")
+    return partitions.measure_rand(view, _counts(view), sets_of(view)).estimate
+
+
+def kappa(view: View) -> Estimate:
+    """Cohen's kappa of an auditor's outcomes and the gold labels; those without a label of the two are left out."""
+    if view.unlabelled:
+        return Estimate.undefined("the suite has no gold labels")
+    return validate(view, opinions_of(view), [opinion_of(instance.gold) for instance in view.instances]).kappa
+
+
+def turned_by_order(view: View) -> FloatArray:
+    """(n,) 1 where the order in which the papers were shown changes which of them are together, 0 where not; nan without votes in
+    both.
+    """
+    found = []
+    for result, instance in zip(view.results, view.instances, strict=True):
+        places = {idea.id: place for place, idea in enumerate(instance.ideas)}
+        orders = []
+        for order in view.orders:
+            said = [
+                None if vote.label is None else [[places[m] for m in group] for group in groups_of(vote.label)]
+                for vote in result.outcome.votes
+                if vote.order == order
+            ]
+            orders.append(partitions.together_votes(said, len(instance.ideas)))
+        found.append(partitions.order_inconsistency(orders))
+    return np.array(found, dtype=np.float64)
+
+
+def sets_of(view: View) -> dict[str, partitions.PaperSet]:
+    """The sets of papers of a view of groupings, gold groups by place."""
+    found = {}
+    for instance in view.instances:
+        places = {idea.id: place for place, idea in enumerate(instance.ideas)}
+        gold = None if instance.gold is None else [[places[m] for m in group] for group in groups_of(instance.gold)]
+        found[instance.id] = partitions.PaperSet(len(instance.ideas), gold)
+    return found
+
+
+# --- votes as the cascade wants them ----------------------------------------------------------------------------
+
+
+def _grounds(view: View) -> Iterable[Ground]:
+    return (found for result in view.results for vote in result.outcome.votes for found in vote.grounds)
+
+
+def _is_audited(view: View) -> bool:
+    return any(found.supported is not None for found in _grounds(view))
+
+
+def _is_settled(view: View) -> bool:
+    """A reason was judged; or there was none to judge, since no positive verdict came so far: then nothing is open, either."""
+    key = "settled"
+    if key not in view.memo:
+        view.memo[key] = _is_audited(view) or not _counts(view).counts[..., cascade.OPEN].any()
+    return bool(view.memo[key])
+
+
+def _counts(view: View) -> Cascade:
+    if "cascade" not in view.memo:
+        counts = cascade_of(view)
+        view.memo["cascade"] = counts.without_failures() if view.failures == "drop" else counts
+    found: Cascade = view.memo["cascade"]
+    return found
+
+
+def _rates(view: View) -> Mapping[str, Rate]:
+    key = f"rates {view.level}"
+    if key not in view.memo:
+        view.memo[key] = measure_cascade(view, _counts(view), RATES)
+    found: Mapping[str, Rate] = view.memo[key]
+    return found
+
+
+def _verdicts(view: View) -> Iterable[cascade.Verdict]:
+    for result in view.results:
+        for sample, vote in enumerate(result.outcome.votes):
+            positive = None if vote.label is None else vote.label == SIMILAR
+            if positive and vote.grounds:
+                found = vote.grounds[0]
+                yield cascade.Verdict(result.instance, sample, True, tuple(map(_word, found.found)), _audit(found))
+            else:
+                yield cascade.Verdict(result.instance, sample, positive, (cascade.UNCHECKED,) if positive else ())
+
+
+def _answers(view: View) -> Iterable[partitions.Answer]:
+    for result, instance in zip(view.results, view.instances, strict=True):
+        places = {idea.id: place for place, idea in enumerate(instance.ideas)}
+        for sample, vote in enumerate(result.outcome.votes):
+            groups = None if vote.label is None else _groups(vote, places)
+            yield partitions.Answer(result.instance, sample, groups)
+
+
+def _groups(vote: Vote, places: Mapping[str, int]) -> tuple[partitions.Group, ...]:
+    """A vote's groups with what became of their evidence; nothing is known of it where a record came without."""
+    known = {found.members: found for found in vote.grounds}
+    groups = []
+    for members in groups_of(vote.label or "[]"):
+        held = tuple(sorted(members, key=places.__getitem__))
+        found = known.get(held)
+        evidence = (cascade.UNCHECKED,) if found is None else tuple(map(_word, found.found))
+        audit = cascade.UNCHECKED if found is None else _audit(found)
+        groups.append(partitions.Group(tuple(places[member] for member in held), evidence, audit))
+    return tuple(groups)
+
+
+def _word(status: str) -> str:
+    return {HALLUCINATED: cascade.FAILED, MISSING: cascade.MISSING}.get(status, cascade.VERIFIED)
+
+
+def _audit(found: Ground) -> str:
+    if not found.has_reason:
+        return cascade.NO_REASON
+    return {True: cascade.SUPPORTED, False: cascade.UNSUPPORTED, None: cascade.UNCHECKED}[found.supported]

@@ -1,0 +1,103 @@
+"""Auditors against labels and among each other, for a person and for a program."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, Final
+
+from pytest_novelty.headline import with_interval
+from pytest_novelty.metrics.auditors import Auditors
+from pytest_novelty.metrics.view import Estimate
+from pytest_novelty.model import REFERENCE
+from pytest_novelty.reports.blocks import Block
+from pytest_novelty.reports.tables import Justify
+from pytest_novelty.reports.text import clean
+
+if TYPE_CHECKING:
+    from pytest_novelty.results import Report
+
+_SAYS: Final = ("supported", "unsupported")
+_VALIDATED: Final[tuple[tuple[str, Justify], ...]] = (
+    ("auditor", "left"),
+    ("agrees", "left"),
+    ("kappa", "left"),
+    ("precision", "left"),
+    ("recall", "left"),
+    ("F1", "left"),
+)
+_AGREED: Final[tuple[tuple[str, Justify], ...]] = (("auditors", "left"), ("agree", "left"), ("kappa", "left"))
+
+
+def auditor_blocks(report: Report, suite: str | None = None) -> Iterator[Block]:
+    """Per variant of the suites of reasons, of one or of all: how auditors fare."""
+    for item in report.auditors:
+        if suite in (None, item.suite):
+            yield from _blocks(item)
+
+
+def _blocks(item: Auditors) -> Iterator[Block]:
+    place = clean(item.suite, 100) + ("" if item.variant == REFERENCE else f", variant {item.variant}")
+    if item.validations:
+        rows = tuple(
+            (
+                judge,
+                with_interval(found.agreement),
+                _kappa(found.kappa),
+                with_interval(found.precision),
+                with_interval(found.recall),
+                with_interval(found.f1),
+            )
+            for judge, found in item.validations.items()
+        )
+        notes = ["precision, recall and F1 are those of unsupported; agreement has Wilson's interval"]
+        notes += [
+            f"{judge}: {clean(found.agreement.note)}"
+            for judge, found in item.validations.items()
+            if found.agreement.note
+        ]
+        yield Block(f"Auditors on {place}, against its labels", _VALIDATED, rows, tuple(notes))
+    if item.agreement is not None:
+        found = item.agreement
+        pairs = [
+            (" and ".join(names), with_interval(estimate), _kappa(found.kappa[names]))
+            for names, estimate in found.agreement.items()
+        ]
+        if len(pairs) > 1:
+            pairs.append(("all", with_interval(found.all_agree), f"{_kappa(found.fleiss)} (Fleiss)"))
+        yield Block(f"Auditors on {place}, among each other", _AGREED, tuple(pairs))
+
+
+def _kappa(estimate: Estimate) -> str:
+    if estimate.value is None:
+        return "undefined"
+    text = f"{estimate.value:.2f}"
+    return (
+        text if estimate.low is None or estimate.high is None else f"{text} [{estimate.low:.2f}, {estimate.high:.2f}]"
+    )
+
+
+def auditors_to_dict(item: Auditors) -> dict[str, Any]:
+    """As a report in JSON has it."""
+    agreement = item.agreement
+    return {
+        "suite": item.suite,
+        "variant": item.variant,
+        "validations": [
+            {
+                "judge": judge,
+                **{
+                    name: getattr(found, name).to_dict() for name in ("agreement", "kappa", "precision", "recall", "f1")
+                },
+                "table": {said: {true: found.table[said, true] for true in _SAYS} for said in _SAYS},
+            }
+            for judge, found in item.validations.items()
+        ],
+        "pairs": []
+        if agreement is None
+        else [
+            {"judges": list(names), "agreement": estimate.to_dict(), "kappa": agreement.kappa[names].to_dict()}
+            for names, estimate in agreement.agreement.items()
+        ],
+        "all_agree": None if agreement is None else agreement.all_agree.to_dict(),
+        "fleiss_kappa": None if agreement is None else agreement.fleiss.to_dict(),
+    }

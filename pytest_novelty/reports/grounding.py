@@ -1,0 +1,139 @@
+"""The grounding cascade for a person and for a program: F1 as it is, then without what is not grounded."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any, Final
+
+from pytest_novelty.auditing import WEAK
+from pytest_novelty.headline import percent, with_interval
+from pytest_novelty.metrics.sampled import Rate
+from pytest_novelty.model import REFERENCE
+from pytest_novelty.reports.blocks import Block
+from pytest_novelty.reports.tables import Justify
+from pytest_novelty.reports.text import clean
+
+if TYPE_CHECKING:
+    from pytest_novelty.results import Grounded, Report
+
+_STEPS: Final = (("raw", "f1"), ("after hallucination", "grounded_f1"), ("after mismatch", "verified_f1"))
+_BAR: Final = 20
+_HEADINGS: Final[tuple[tuple[str, Justify], ...]] = (
+    ("", "left"),
+    ("F1", "left"),
+    ("", "left"),
+    ("sd over votes", "right"),
+)
+_MEANT: Final = {
+    "nowhere": "found nowhere",
+    "schema_echo": "the prompt's own words",
+    "other_paper": "of another paper",
+    "reference_list": "of a list of references",
+    "title_only": "a title",
+    "empty": "no evidence",
+}
+
+
+def grounding_blocks(report: Report, suite: str | None = None, judge: str | None = None) -> Iterator[Block]:
+    """A waterfall for each judge and variant, of one suite and judge or of all."""
+    for item in report.grounding:
+        if suite in (None, item.suite) and judge in (None, item.judge):
+            yield _waterfall(item)
+
+
+def _waterfall(item: Grounded) -> Block:
+    rates = item.found.rates
+    rows = []
+    for name, metric in _STEPS:
+        rate = rates.get(metric)
+        if rate is None:
+            rows.append((name, "not audited", "", ""))
+        else:
+            bar = "" if rate.value is None else "\u2588" * round(_BAR * rate.value)
+            rows.append((name, with_interval(rate.estimate), bar, "" if rate.sd is None else f"{100 * rate.sd:.1f}"))
+    place = "" if item.variant == REFERENCE else f", variant {item.variant}"
+    what = "pairs of papers" if item.found.macro else "verdicts"
+    title = f"Grounding of {item.judge} on {clean(item.suite, 100)}{place}, in {what}"
+    return Block(title, _HEADINGS, tuple(rows), tuple(_notes(item)))
+
+
+def _ends(rates: Mapping[str, Rate], suffix: str) -> str:
+    """Where positive verdicts end; empty where there are none."""
+    lost, missing = rates[f"hallucination_rate{suffix}"], rates[f"missing_evidence_rate{suffix}"]
+    if lost.value is None:
+        return ""
+    text = f"{_share(lost)} hallucinated, {_share(missing)} without evidence"
+    if (unreasoned := rates[f"missing_reason_rate{suffix}"]).value:
+        text += f", {_share(unreasoned)} without a reason"
+    mismatched = rates.get(f"mismatch_rate{suffix}")
+    if mismatched is None or mismatched.value is None:
+        return text
+    return f"{text}; of the rest {_share(mismatched)} with a reason beyond the evidence"
+
+
+def _notes(item: Grounded) -> Iterator[str]:
+    rates, found = item.found.rates, item.found
+    for name, suffix in (("right", ""), ("wrong", "_false")):
+        if text := _ends(rates, suffix):
+            yield f"{name} positives: {text}"
+    if unchecked := rates["unchecked_rate"].value:
+        yield f"unchecked: {percent(unchecked)} % of right positives"
+    retained = rates.get("retained_share")
+    if retained is not None and retained.value is not None:
+        yield f"F1 that is retained: {with_interval(retained.estimate)}"
+    verified = rates.get("verified_f1")
+    if verified is not None and verified.lower is not None and verified.lower != verified.upper:
+        yield f"verified F1 over what is unchecked: {percent(verified.lower)} to {percent(verified.upper or 0.0)} %"
+    sides = [(name, rates[name]) for name in ("positive_accuracy", "negative_accuracy") if name in rates]
+    if all(rate.value is not None for _, rate in sides):
+        yield "right on " + ", ".join(
+            f"{with_interval(rate.estimate)} of {name.partition('_')[0]}s" for name, rate in sides
+        )
+    if found.macro:
+        steps = [found.macro[metric] for _, metric in _STEPS if metric in found.macro]
+        yield f"mean over sets: {' -> '.join(_share(rate) for rate in steps)}"
+    if len(by_value := found.strata.get("dimension", {})) > 1:
+        yield "by dimension: " + "; ".join(f"{value} {_steps(rates)}" for value, rates in by_value.items())
+    if found.failures:
+        yield "spans that fail: " + ", ".join(
+            f"{count} {_MEANT.get(why, why)}" for why, count in found.failures.items()
+        )
+    if found.audited and item.auditor == WEAK:
+        yield f"auditor: {WEAK}, which only looks whether a reason's words are in the evidence: a weak baseline"
+    elif found.audited:
+        yield f"auditor: {item.auditor}"
+
+
+def _steps(rates: Mapping[str, Rate]) -> str:
+    return " -> ".join(_share(rates[metric]) for _, metric in _STEPS if metric in rates)
+
+
+def _share(rate: Rate) -> str:
+    return "undefined" if rate.value is None else f"{percent(rate.value)} %"
+
+
+def grounding_to_dict(item: Grounded) -> dict[str, Any]:
+    """As a report in JSON has it."""
+    return {
+        "judge": item.judge,
+        "suite": item.suite,
+        "variant": item.variant,
+        "auditor": item.auditor if item.found.audited else None,
+        "weak_auditor": item.found.audited and item.auditor == WEAK,
+        "rates": _to_dicts(item.found.rates),
+        "macro": _to_dicts(item.found.macro),
+        "strata": {
+            name: {value: _to_dicts(rates) for value, rates in values.items()}
+            for name, values in item.found.strata.items()
+        },
+        "failures": dict(item.found.failures),
+    }
+
+
+def _to_dicts(rates: Mapping[str, Rate]) -> dict[str, Any]:
+    return {name: {**rate.estimate.to_dict(), **_beside(rate)} for name, rate in rates.items()}
+
+
+def _beside(rate: Rate) -> dict[str, Any]:
+    told = {name: getattr(rate, name) for name in ("lower", "upper", "sd")}
+    return {**told, **{name: list(getattr(rate, name)) for name in ("per_sample", "events", "of")}}

@@ -1,0 +1,85 @@
+"""What a judge says, and what it cites for it. No I/O, no third-party import."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final, NamedTuple
+
+SIMILAR: Final = "similar"
+NOT_SIMILAR: Final = "not similar"
+SUPPORTED: Final = "supported"
+UNSUPPORTED: Final = "unsupported"
+
+DIMENSIONS: Final = ("task", "problem", "method")
+"""In which papers are compared."""
+
+
+class Group(NamedTuple):
+    """Papers that an answer says belong together, with its evidence. A positive verdict on two papers is a group of two.
+
+    ``members``: positions as shown, from 0. ``evidence``: a span a member, empty where the answer has none.
+    """
+
+    members: tuple[int, ...]
+    evidence: tuple[str, ...]
+    reason: str = ""
+
+
+class Ground(NamedTuple):
+    """What became of the evidence of a group.
+
+    ``members``: ids of papers. ``found``: a member's status, one of ``evidence.STATUSES``. ``failures``: why a span is not
+    found, one of ``evidence.FAILURES``; empty where it is. ``has_reason``: whether there is anything to audit. ``supported``:
+    what the auditor says of the reason; None if it was not asked or did not answer.
+    """
+
+    members: tuple[str, ...]
+    found: tuple[str, ...]
+    failures: tuple[str, ...]
+    has_reason: bool
+    supported: bool | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Conclusion:
+    """What is to be audited: what was concluded of papers, the spans cited (one a paper, no more of them), and the reason."""
+
+    verdict: str
+    evidence: tuple[str, ...]
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """One item of an answer's ``retrieved`` list."""
+
+    id: str = ""
+    title: str = ""
+    date: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """A valid answer. ``label`` is ``novel``/``not novel`` (pointwise), ``A``/``B``/``tie`` (pairwise, as shown),
+    ``similar``/``not similar``, ``supported``/``unsupported``; None with ``abstained`` set, where a pointwise judge gives only a
+    score, and of a grouping, whose ``groups`` say it all.
+
+    ``violations``: rules of the answer that it breaks and that leave it readable, such as a span that is missing.
+    """
+
+    label: str | None = None
+    score: float | None = None
+    abstained: bool = False
+    reason: str = ""
+    confidence: float | None = None
+    groups: tuple[Group, ...] = ()
+    violations: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """Why an answer is no verdict: the status of the call, the finer kind, and a sentence for a person."""
+
+    status: str
+    kind: str
+    message: str

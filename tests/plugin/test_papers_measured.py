@@ -1,0 +1,69 @@
+"""Judges of papers beside each other, under variants and in two runs: what is measured of one is measured of several."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from pytest_novelty import evaluate
+from pytest_novelty.model import Axes, Request, Variant
+from pytest_novelty.reports.grounding import grounding_blocks
+
+from .test_planted_papers import JUDGES, make_suite, planted
+
+_PAPERS = ("similarity", "grouping", "entailment")
+
+
+@pytest.mark.parametrize("protocol", _PAPERS)
+def test_two_judges_and_a_variant(protocol: str) -> None:
+    suite = make_suite(protocol)
+    more = Variant("more", Axes(f"{protocol}/reference", votes=2))
+    suite = replace(suite, variants={**suite.variants, "more": more})
+    names = ("audits", "doubts all") if protocol == "entailment" else ("perfect", "never")
+    report = evaluate(
+        {name: JUDGES[name] for name in names}, suite, variants=["more"], reference=names[1].replace(" ", "-")
+    )
+    assert {item.variant for item in report.variants} == {"more"}
+    assert report.metric("flip_rate", judge=names[0], variant="more").value == 0.0
+    (compared, *_) = report.comparisons
+    assert compared.accuracy_difference.value == 0.5
+    assert bool(compared.transitions) == (protocol != "grouping")  # partitions are too many for a table
+
+
+_UNREASONED = planted(lambda kelp, count: kelp, reason=" ")
+
+
+@pytest.mark.parametrize("protocol", ["similarity", "grouping"])
+def test_a_missing_reason_is_never_verified(protocol: str) -> None:
+    """Nobody can ever check it: it is open in no bound, and a failing of its own."""
+    report = evaluate({"mute": _UNREASONED}, make_suite(protocol))
+    rates = report.grounding[0].found.rates
+    assert [rates[name].value for name in ("missing_reason_rate", "unchecked_rate", "grounded_f1")] == [1, 0, 1]
+    assert (rates["verified_f1"].value, rates["verified_f1"].upper) == (0, 0)
+    assert rates["mismatch_rate"].value is None  # nothing is left to ask about
+    (block,) = grounding_blocks(report)
+    assert "right positives: 0 % hallucinated, 0 % without evidence, 100 % without a reason" in block.notes
+
+
+@pytest.mark.parametrize("protocol", ["similarity", "grouping"])
+@pytest.mark.parametrize("judge", ["invents", "never"])
+def test_where_no_reason_is_left_to_judge_nothing_is_open(protocol: str, judge: str) -> None:
+    """None of its positive verdicts is verified, and that is known, not unknown: the gate fails."""
+    gates = ["verified_f1>=0.5", "verified_recall>=0.5"]
+    report = evaluate({"planted": JUDGES[judge]}, make_suite(protocol), gates=gates, auditor=JUDGES["audits"])
+    found = report.grounding[0].found.rates["verified_f1"]
+    assert (found.value, found.lower, found.upper) == (0, 0, 0)
+    assert [gate.decision for gate in report.gates if gate.gate.text in gates] == ["fail", "fail"]
+
+
+def test_where_reasons_wait_for_an_auditor_that_says_nothing_all_is_open() -> None:
+    def silent(request: Request) -> dict[str, Any]:
+        raise RuntimeError("down")
+
+    silent.uses_prompt = False  # type: ignore[attr-defined]
+    gates = ["verified_f1>=0.5"]
+    report = evaluate({"planted": JUDGES["perfect"]}, make_suite("similarity"), gates=gates, auditor=silent)
+    (gate,) = (gate for gate in report.gates if gate.gate.text in gates)
+    assert (gate.decision, "the auditor gave no verdict on any reason" in gate.message) == ("inconclusive", True)
