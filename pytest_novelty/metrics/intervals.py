@@ -269,7 +269,8 @@ def signed_interval(
     fewer than 5 instances are above half of the maximum, however noisy the others: few turned ones are
     more than a bootstrap of them can bear (n = 40 of Beta(.3, .3) votes, 3 % turned: BCa covers 84 % and a gate
     there passes falsely in 13 %; with this, 97 and 0). `by_seen`: unseen units are no farther off than the farthest instance
-    that was seen: a scale of scores may be far wider than what they are moved by.
+    that was seen: a scale of scores may be far wider than what they are moved by. Over instances, too, the interval is then at
+    least as wide as Student's t (where 5 % of 40 ideas are turned upside down BCa covers 92.4 %).
     """
     rows = unit_rows(stat)
     theta = float(evaluate(stat, rows.sum(axis=0))) if len(rows) else math.nan
@@ -283,7 +284,7 @@ def signed_interval(
     known = np.isfinite(values)
     units, clustered = values[known], stat.clusters is not None
     is_few = len(rows) < (_FEW_CLUSTERS if clustered else _FEW)
-    if clustered or is_few:
+    if clustered or is_few or by_seen:
         index = np.arange(len(values)) if stat.clusters is None else cluster_index(stat.clusters)[0]
         units = _means_of(values[known], index[known])
         half = _half_width(stat, rows, level)
