@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from pytest_novelty import evaluate
+from pytest_novelty.errors import SuiteError
 from pytest_novelty.model import Axes, Request, Variant
 from pytest_novelty.reports.grounding import grounding_blocks
 
@@ -67,3 +68,22 @@ def test_where_reasons_wait_for_an_auditor_that_says_nothing_all_is_open() -> No
     report = evaluate({"planted": JUDGES["perfect"]}, make_suite("similarity"), gates=gates, auditor=silent)
     (gate,) = (gate for gate in report.gates if gate.gate.text in gates)
     assert (gate.decision, "the auditor gave no verdict on any reason" in gate.message) == ("inconclusive", True)
+
+
+def test_what_is_of_all_positives_needs_no_gold_labels() -> None:
+    suite = make_suite("similarity")
+    bare = replace(suite, label_kind="none", instances=tuple(replace(each, gold=None) for each in suite.instances))
+    report = evaluate({"planted": JUDGES["all, invents"]}, bare, gates=["hallucination_rate_all<=0.2"])
+    assert [gate.decision for gate in report.gates if gate.gate.metric == "hallucination_rate_all"] == ["fail"]
+    with pytest.raises(SuiteError, match="needs gold labels") as refused:
+        evaluate({"planted": JUDGES["perfect"]}, bare, gates=["hallucination_rate<=0.2"])
+    assert refused.value.hint == "hallucination_rate_all does not: it is of all positive verdicts"
+
+
+def test_one_number_has_one_interval() -> None:
+    """Of the metrics and of the cascade: what has the same name is the same."""
+    report = evaluate({"planted": JUDGES["always"]}, make_suite("similarity"))
+    rates = report.grounding[0].found.rates
+    for name in ("positive_accuracy", "negative_accuracy", "grounded_f1"):
+        found, told = report.metric(name), rates[name].estimate
+        assert (found.value, found.low, found.high, found.n) == (told.value, told.low, told.high, told.n)
