@@ -11,6 +11,7 @@ from pytest_novelty import evaluate
 from pytest_novelty.errors import SuiteError
 from pytest_novelty.model import Axes, Request, Variant
 from pytest_novelty.reports.grounding import grounding_blocks
+from pytest_novelty.reports.terminal import render
 
 from .test_planted_papers import JUDGES, make_suite, planted
 
@@ -87,3 +88,29 @@ def test_one_number_has_one_interval() -> None:
     for name in ("positive_accuracy", "negative_accuracy", "grounded_f1"):
         found, told = report.metric(name), rates[name].estimate
         assert (found.value, found.low, found.high, found.n) == (told.value, told.low, told.high, told.n)
+
+
+def test_like_is_subtracted_from_like() -> None:
+    """A judge that is right in two votes of three: by majority it is right everywhere, and a vote is not."""
+
+    def judge(request: Request) -> dict[str, Any]:
+        return JUDGES["perfect" if request.sample else "never"](request)
+
+    judge.uses_prompt = False  # type: ignore[attr-defined]
+    report = evaluate({"planted": judge}, make_suite("similarity"), votes=3)
+    assert report.metric("f1").value == 1.0
+    rates = report.grounding[0].found.rates
+    assert rates["f1"].value == rates["verified_f1"].value == pytest.approx(2 / 3)
+    assert "; its F1 per vote of 67 % is 67 % once evidence and reasons are checked" in report.headline
+    shown = render(report, width=120)
+    assert "F1 of the verdicts" in shown
+    assert "F1 per vote" in shown
+
+
+def test_evidence_alone() -> None:
+    def silent(request: Request) -> dict[str, Any]:
+        raise RuntimeError("down")
+
+    silent.uses_prompt = False  # type: ignore[attr-defined]
+    report = evaluate({"planted": JUDGES["perfect"]}, make_suite("similarity"), auditor=silent)
+    assert "; its F1 per vote of 100 % is 100 % once evidence is checked" in report.headline
