@@ -143,14 +143,13 @@ def _grounded(report: Report, judge: str, suite: Suite) -> str:
         for item in report.grounding
         if (item.judge, item.suite, item.variant) == (judge, suite.name, REFERENCE)
     ]
-    values = [
-        rates[name].value if name in rates else None for rates in found for name in ("f1", "grounded_f1", "verified_f1")
-    ]
-    if not values or values[0] is None or values[1] is None:
-        return ""
-    raw, grounded, verified = values
-    left, what = (grounded, "evidence is") if verified is None else (verified, "evidence and reasons are")
-    return f"its F1 per vote of {percent(raw)} % is {percent(left)} % once {what} checked"
+    for rates in found:
+        raw = rates["f1"].value
+        for name, what in (("verified_f1", "evidence and reasons are"), ("grounded_f1", "evidence is")):
+            left = rates[name].value if name in rates else None
+            if raw is not None and left is not None:
+                return f"its F1 per vote of {percent(raw)} % is {percent(left)} % once {what} checked"
+    return ""
 
 
 def _noise(estimates: dict[str, Estimate]) -> str:

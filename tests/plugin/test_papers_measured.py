@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from pytest_novelty import evaluate
+from pytest_novelty.between_runs.comparing import compare_reports
+from pytest_novelty.between_runs.reading import SavedReport, read_report
 from pytest_novelty.errors import SuiteError
+from pytest_novelty.metrics.grounded import ground
 from pytest_novelty.model import Axes, Request, Variant
 from pytest_novelty.reports.grounding import grounding_blocks
 from pytest_novelty.reports.terminal import render
@@ -114,3 +118,90 @@ def test_evidence_alone() -> None:
     silent.uses_prompt = False  # type: ignore[attr-defined]
     report = evaluate({"planted": JUDGES["perfect"]}, make_suite("similarity"), auditor=silent)
     assert "; its F1 per vote of 100 % is 100 % once evidence is checked" in report.headline
+
+
+# --- between runs -------------------------------------------------------------------------------------------------
+
+
+def _saved(judge: str, protocol: str, **settings: Any) -> SavedReport:
+    function = _QUOTES_ALL if judge == "quotes all" else JUDGES[judge]
+    data = json.loads(json.dumps(evaluate({"planted": function}, make_suite(protocol), **settings).to_dict()))
+    return read_report(data, judge)
+
+
+_QUOTES_ALL = planted(lambda kelp, count: kelp, span=lambda text: text)
+"""Its statements are others in each instance."""
+
+
+@pytest.mark.parametrize("protocol", ["similarity", "grouping", "entailment"])
+def test_a_report_against_itself(protocol: str) -> None:
+    judge = "audits" if protocol == "entailment" else "always"
+    saved = _saved(judge, protocol)
+    found = compare_reports(saved, saved)
+    (change,) = found.changes
+    assert (found.regressions, found.improvements) == ([], [])
+    assert {metric.difference.value for metric in change.metrics if metric.metric not in ("cost_usd", "kappa")} == {0.0}
+
+
+@pytest.mark.parametrize("protocol", ["similarity", "grouping"])
+def test_what_is_read_from_a_report_is_what_was_measured(protocol: str) -> None:
+    """Votes that differ, those that fail and those that abstain among them."""
+
+    def judge(request: Request) -> dict[str, Any]:
+        kinds = ("perfect", "invents", "never", "always", "no reason", "goes beyond")
+        place = (int(request.instance_id[:6], 16) + 3 * request.sample + (request.order == "ba")) % 7
+        return {} if place == 6 else JUDGES[kinds[place]](request)
+
+    judge.uses_prompt = False  # type: ignore[attr-defined]
+    report = evaluate({"planted": judge}, make_suite(protocol), votes=3)
+    (view,) = read_report(json.loads(json.dumps(report.to_dict())), "it").views.values()
+    rates = ground(view).rates
+    assert {name: rate.value for name, rate in rates.items()} == {
+        name: pytest.approx(rate.value) for name, rate in report.grounding[0].found.rates.items()
+    }
+
+
+@pytest.mark.parametrize("protocol", ["similarity", "grouping"])
+def test_a_judge_that_begins_to_invent_is_a_regression(protocol: str) -> None:
+    found = compare_reports(_saved("perfect", protocol), _saved("invents", protocol))
+    (change,) = found.changes
+    by_name = {metric.metric: metric for metric in change.metrics}
+    for name, gain in (("hallucination_rate", 1.0), ("verified_f1", -1.0), ("grounded_f1", -1.0)):
+        metric = by_name[name]
+        assert (metric.difference.value, metric.worse) == (gain, True), name
+        assert metric.difference.low is not None
+        assert metric.difference.high is not None
+    assert by_name["accuracy"].difference.value == 0
+    assert by_name["mismatch_rate"].difference.note == "undefined for the variant: 0 of 0"
+    assert not compare_reports(_saved("invents", protocol), _saved("perfect", protocol)).regressions
+
+
+def test_a_report_without_evidence_says_why_there_is_no_change() -> None:
+    data = json.loads(json.dumps(evaluate({"planted": JUDGES["perfect"]}, make_suite("similarity")).to_dict()))
+    for row in data["outcomes"]:
+        row["grounds"] = None
+    (change,) = compare_reports(read_report(data, "bare"), _saved("perfect", "similarity")).changes
+    (metric,) = (metric for metric in change.metrics if metric.metric == "verified_f1")
+    assert metric.difference.value is None
+    assert "nothing is told of the evidence of its positive verdicts" in metric.difference.note
+
+
+def test_a_change_that_is_open_is_no_regression() -> None:
+    """An auditor that falls silent leaves verified F1 unknown: nothing says that it fell."""
+
+    def failing(request: Request) -> dict[str, Any]:
+        if int(request.instance_id[:4], 16) % 4:
+            raise RuntimeError("down")
+        return {"supported": True}
+
+    failing.uses_prompt = False  # type: ignore[attr-defined]
+    found = compare_reports(_saved("quotes all", "similarity"), _saved("quotes all", "similarity", auditor=failing))
+    (change,) = found.changes
+    (metric,) = (metric for metric in change.metrics if metric.metric == "verified_f1")
+    assert metric.difference.value is not None
+    assert metric.difference.value < 0
+    assert not metric.worse
+    assert "over what was not checked" in metric.difference.note
+    assert [note for note in found.notes if "audited by" in note] == [
+        "planted on similarity: audited by lexical then, and by failing now"
+    ]
