@@ -6,6 +6,7 @@ fire in up to 10 % of cases.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, NamedTuple
@@ -194,10 +195,22 @@ def _difference_of_rates(name: str, pair: Pair) -> tuple[Computed, float | None]
         return Estimate(value, None, None, n, "", note), p
 
     def finish(core: Interval | None) -> Estimate:
-        low, high, method = (None, None, "") if core is None else (core.low, core.high, core.method)
-        return Estimate(value, low, high, n, method, note)
+        if core is None or core.low == core.high:  # every resample has the same: that is no certainty
+            return _by_sides(value, CATALOGUE[name].compute(pair.one), CATALOGUE[name].compute(pair.other), n, note)
+        return Estimate(value, core.low, core.high, n, core.method, note)
 
     return Pending(stat, pair.one.resampler(len(unit_rows(stat))), pair.one.level, finish), p
+
+
+def _by_sides(value: float, one: Estimate, other: Estimate, n: int, note: str) -> Estimate:
+    """A difference with the interval that those of its sides come to (Zou and Donner 2008), as if they were independent."""
+    ends = (one.value, one.low, one.high, other.value, other.low, other.high)
+    if any(end is None for end in ends):
+        return Estimate(value, None, None, n, "", note)
+    at, low, high, then, then_low, then_high = (float(end) for end in ends if end is not None)
+    below, above = math.hypot(at - low, then_high - then), math.hypot(high - at, then - then_low)
+    reach = 1.5 if min(low, then_low) < 0 else 1.0  # an adjusted Rand index is -.5 or more
+    return Estimate(value, max(-reach, value - below), min(reach, value + above), n, "Zou-Donner", note)
 
 
 def _test_of_rates(pair: Pair, one: Counted, other: Counted) -> tuple[Statistic, float, int]:
