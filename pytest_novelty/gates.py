@@ -168,7 +168,11 @@ def check_gate_names(gate: Gate, suite: Suite) -> None:
         known = [name for name, item in METRICS.items() if suite.protocol in item.protocols]
         raise UnknownNameError(f"{suite.protocol} metric", gate.metric, known)
     if metric.labelled and not suite.labelled:
-        raise SuiteError(f"the gate {gate.text!r} needs gold labels, and the suite {suite.name} has none")
+        without = METRICS.get(f"{gate.metric}_all")
+        raise SuiteError(
+            f"the gate {gate.text!r} needs gold labels, and the suite {suite.name} has none",
+            hint=None if without is None else f"{without.name} does not: it is of all positive verdicts",
+        )
     if gate.over:
         if len(suite.variants) < 2:
             raise SuiteError(f"the gate {gate.text!r} rests on variants, and the suite {suite.name} has none")

@@ -113,7 +113,13 @@ def _clause(report: Report, judge: str, version: str, planned: SuitePlan) -> str
     variants = _variants(report, judge, suite)
     parts += [
         text
-        for text in (_grounded(estimates), _noise(estimates), variants, _order(estimates), _invalid(estimates))
+        for text in (
+            _grounded(report, judge, suite),
+            _noise(estimates),
+            variants,
+            _order(estimates),
+            _invalid(estimates),
+        )
         if text
     ]
     parts += _gates(report, judge, suite)
@@ -130,15 +136,20 @@ def _beside(report: Report, judge: str, planned: SuitePlan) -> str:
     return f" ({', '.join(known)})" if known else ""
 
 
-def _grounded(estimates: dict[str, Estimate]) -> str:
-    """What is left of F1 when evidence and reasons are checked."""
-    raw = estimates.get("pair_f1") or estimates.get("f1")
-    steps = [(estimates.get("grounded_f1"), "evidence"), (estimates.get("verified_f1"), "evidence and reasons")]
-    known = [(step.value, what) for step, what in steps if step is not None and step.value is not None]
-    if raw is None or raw.value is None or not known:
-        return ""
-    value, what = known[-1]
-    return f"its F1 of {percent(raw.value)} % is {percent(value)} % once {what} are checked"
+def _grounded(report: Report, judge: str, suite: Suite) -> str:
+    """What is left of F1 when evidence and reasons are checked: like is set against like, all of it per vote."""
+    found = [
+        item.found.rates
+        for item in report.grounding
+        if (item.judge, item.suite, item.variant) == (judge, suite.name, REFERENCE)
+    ]
+    for rates in found:
+        raw = rates["f1"].value
+        for name, what in (("verified_f1", "evidence and reasons are"), ("grounded_f1", "evidence is")):
+            left = rates[name].value if name in rates else None
+            if raw is not None and left is not None:
+                return f"its F1 per vote of {percent(raw)} % is {percent(left)} % once {what} checked"
+    return ""
 
 
 def _noise(estimates: dict[str, Estimate]) -> str:

@@ -77,7 +77,16 @@ class Goldens:
         held = [self._path(planned.suite.name, judge.name) for planned, judge in _pairs(plan)]
         read = [(path, golden) for path in held if (golden := self._held.get(path)) is not None]
         what = "recorded anew" if self.updates else "compared with"
-        return [f"novelty golden: {what} {FOLDER}/{path.name}, {len(golden.entries)} verdicts" for path, golden in read]
+        lines = [
+            f"novelty golden: {what} {FOLDER}/{path.name}, {len(golden.entries)} verdicts" for path, golden in read
+        ]
+        if self.updates:
+            lines += [
+                f"novelty golden: none is written of {planned.suite.name}: a file tallies two labels, and groups have many"
+                for planned in plan.suites.values()
+                if not has_two_labels(planned.suite.protocol)
+            ]
+        return lines
 
     def count(self, plan: Plan) -> int:
         """Comparisons that will be reported, as far as is known now."""

@@ -8,16 +8,19 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+from pytest_novelty.auditing import cites
 from pytest_novelty.between_runs.checking import SCORE_ALONE, check_metrics, check_parts, check_view
 from pytest_novelty.errors import SettingsError
 from pytest_novelty.jsonl import NotFinite, parse_json
 from pytest_novelty.judges.base import Traits
 from pytest_novelty.metrics.resampling import Resampler
 from pytest_novelty.metrics.view import Estimate, View
-from pytest_novelty.model import ABSTAINED, OK, Idea, Instance, Outcome, Suite, Vote
+from pytest_novelty.model import ABSTAINED, OK, Ground, Idea, Instance, Outcome, Suite, Vote
 from pytest_novelty.outcomes import CaseResult, Trace
+from pytest_novelty.protocols.grouping import name_partition
 from pytest_novelty.reports.as_dict import FORMAT
 from pytest_novelty.validation import explain, load_schema, shipped_check
+from pytest_novelty.verdicts import SIMILAR
 
 _HINT: Final = "Write one with --novelty-report out.json"
 _CLUSTER: Final = "cluster"
@@ -80,6 +83,7 @@ class SavedReport:
     changes: of each variant against its reference: (change, starred) by key and metric.
     gates: by (judge, suite), in the order of the report.
     calls: the ``calls`` section.
+    auditors: who judged the reasons of a judge on a suite, by (suite, judge); empty where nobody did.
     """
 
     source: str
@@ -91,6 +95,7 @@ class SavedReport:
     changes: Mapping[Key, Mapping[str, tuple[float | None, bool]]]
     gates: Mapping[tuple[str, str], Sequence[SavedGate]]
     calls: Mapping[str, Any]
+    auditors: Mapping[tuple[str, str], str]
 
     @property
     def judges(self) -> dict[str, Mapping[str, Any]]:
@@ -165,6 +170,7 @@ def read_report(data: Mapping[str, Any], source: str, *, own: bool = False) -> S
         },
         _gates(data["gates"]),
         data["calls"],
+        {(item["suite"], item["judge"]): item["auditor"] or "" for item in data["grounding"]},
     )
 
 
@@ -230,7 +236,11 @@ def _views(data: Mapping[str, Any], suites: Mapping[str, SavedSuite]) -> dict[Ke
     results: dict[Key, list[CaseResult]] = {}
     for row in data["outcomes"]:
         outcome = Outcome(
-            row["label"], row["result"], tuple(_votes(row)), gold[row["suite"], row["instance"]], row["score"]
+            row["label"],
+            row["result"],
+            _with_grounds(row, suites[row["suite"]].protocol),
+            gold[row["suite"], row["instance"]],
+            row["score"],
         )
         trace = Trace() if row["trace"] is None else Trace(**row["trace"])
         result = CaseResult(row["judge"], row["suite"], row["variant"], row["instance"], outcome, trace=trace)
@@ -255,6 +265,42 @@ def _views(data: Mapping[str, Any], suites: Mapping[str, SavedSuite]) -> dict[Ke
 def _traits(told: Mapping[str, Any]) -> Traits:
     limits = told["score_range"]
     return Traits(**{**told, "score_range": None if limits is None else (limits[0], limits[1])})
+
+
+def _with_grounds(row: Mapping[str, Any], protocol: str) -> tuple[Vote, ...]:
+    """The votes with what became of their evidence. Which of an order came first is told by it of positive ones alone; the others
+    take the places that are left.
+    """
+    votes = tuple(_votes(row))
+    if row["grounds"] is None or not cites(protocol):
+        return votes
+    if len(row["grounds"]) != len(votes):
+        raise ValueError(f"evidence of {len(row['grounds'])} votes, and there are {len(votes)}")
+    left = list(votes)
+    placed: list[Vote | None] = []
+    for vote, told in zip(votes, row["grounds"], strict=True):
+        grounds = tuple(Ground(*(_plain(ground[name]) for name in Ground._fields)) for ground in told)
+        label = (
+            "" if not grounds else SIMILAR if protocol == "similarity" else name_partition(g.members for g in grounds)
+        )
+        own = next((one for one in left if label and (one.order, one.label) == (vote.order, label)), None)
+        if label and own is None:
+            raise ValueError(f"evidence of a vote for {label}, which nobody gave")
+        if own is not None:
+            left.remove(own)
+        placed.append(None if own is None else own._replace(sample=vote.sample, grounds=grounds))
+    found = []
+    for vote, made in zip(votes, placed, strict=True):
+        if made is None:
+            own = next(one for one in left if one.order == vote.order)
+            left.remove(own)
+            made = own._replace(sample=vote.sample)
+        found.append(made)
+    return tuple(found)
+
+
+def _plain(value: Any) -> Any:
+    return tuple(value) if isinstance(value, list) else value
 
 
 def _votes(row: Mapping[str, Any]) -> Iterator[Vote]:

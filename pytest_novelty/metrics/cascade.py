@@ -291,20 +291,22 @@ def measure_cascade(
     dimensions, say).
     """
     note = _note(cascade)
-    made = {}
-    for name in names:
-        formula = FORMULAS[name]
-        over = None
-        if formula.over:
-            other = FORMULAS[formula.over]
-            over = Counted(cascade.counts @ other.events, cascade.counts @ other.of)
-        lower, upper = (
-            None if bound is None else Counted(cascade.counts @ bound[0], cascade.counts @ bound[1], over)
-            for bound in (formula.lower, formula.upper)
-        )
-        value = Counted(cascade.counts @ formula.events, cascade.counts @ formula.of, over)
-        made[name] = Sampled(value, formula.kind, lower, upper, note)
-    return measure(units, made, strata)
+    return measure(units, {name: sampled(cascade, name, note) for name in names}, strata)
+
+
+def sampled(cascade: Cascade, name: str, note: str = "") -> Sampled:
+    """What a metric of all items together is made of."""
+    formula = FORMULAS[name]
+    over = None
+    if formula.over:
+        other = FORMULAS[formula.over]
+        over = Counted(cascade.counts @ other.events, cascade.counts @ other.of)
+    lower, upper = (
+        None if bound is None else Counted(cascade.counts @ bound[0], cascade.counts @ bound[1], over)
+        for bound in (formula.lower, formula.upper)
+    )
+    value = Counted(cascade.counts @ formula.events, cascade.counts @ formula.of, over)
+    return Sampled(value, formula.kind, lower, upper, note)
 
 
 def measure_macro(units: Units, cascade: Cascade, names: Iterable[str] = MACRO) -> dict[str, Rate]:

@@ -114,18 +114,29 @@ _TURNED: Final = (*_ORDERED, "grouping")
 _GROUNDED: Final = (
     ("hallucination_rate", "evidence not in what was shown", UNIT, _CITED, "low"),
     ("missing_evidence_rate", "evidence missing", UNIT, _CITED, "low"),
+    ("missing_reason_rate", "reason missing", UNIT, _CITED, "low"),
     ("mismatch_rate", "reason beyond the evidence", UNIT, _CITED, "low"),
     ("grounded_f1", "F1 after hallucination", UNIT, _CITED, "high"),
     ("verified_f1", "F1 after mismatch", UNIT, _CITED, "high"),
     ("verified_precision", "positives right and verified", UNIT, _CITED, "high"),
     ("verified_recall", "positives found and verified", UNIT, _CITED, "high"),
+    ("retained_share", "F1 that is left in the end", UNIT, _CITED, "high"),
+    ("hallucination_rate_false", "wrong positives: not shown", UNIT, _CITED, "low"),
+    ("missing_evidence_rate_false", "wrong positives: none cited", UNIT, _CITED, "low"),
+    ("mismatch_rate_false", "wrong positives: beyond it", UNIT, _CITED, "low"),
+    ("hallucination_rate_all", "all positives: not shown", UNIT, _CITED, "low"),
+    ("missing_evidence_rate_all", "all positives: none cited", UNIT, _CITED, "low"),
+    ("missing_reason_rate_all", "all positives: no reason", UNIT, _CITED, "low"),
+    ("mismatch_rate_all", "all positives: beyond it", UNIT, _CITED, "low"),
+    ("positive_accuracy", "right votes, similar papers", UNIT, _SIMILAR, "high"),
+    ("negative_accuracy", "right votes, other papers", UNIT, _SIMILAR, "high"),
     ("pair_f1", "F1 of pairs of papers", UNIT, _GROUPED, "high"),
     ("pair_precision", "pairs of papers that are right", UNIT, _GROUPED, "high"),
     ("pair_recall", "pairs of papers found", UNIT, _GROUPED, "high"),
     ("adjusted_rand", "adjusted Rand index", SIGNED, _GROUPED, "high"),
     ("kappa", "agrees with gold beyond chance", SIGNED, ("entailment",), "high"),
 )
-"""The grounding cascade, groups as pairs of papers, and how good an auditor is."""
+"""The grounding cascade, groups as pairs of papers, and how good an auditor is. What is of all positives needs no gold labels."""
 
 CATALOGUE: Final[dict[str, Metric]] = {
     metric.name: metric
@@ -164,12 +175,10 @@ CATALOGUE: Final[dict[str, Metric]] = {
             labelled=True,
             is_mean=False,
         ),
-        Metric(
-            "f1", "F1 of the positive label", UNIT, _AUDITED, "high", "classification:f1", labelled=True, is_mean=False
-        ),
+        Metric("f1", "F1 of the verdicts", UNIT, _AUDITED, "high", "classification:f1", labelled=True, is_mean=False),
         Metric(
             "precision",
-            "positives that are right",
+            "positive verdicts: right",
             UNIT,
             _AUDITED,
             "high",
@@ -178,30 +187,26 @@ CATALOGUE: Final[dict[str, Metric]] = {
             is_mean=False,
         ),
         Metric(
-            "recall", "positives found", UNIT, _AUDITED, "high", "classification:recall", labelled=True, is_mean=False
-        ),
-        Metric(
-            "positive_accuracy",
-            "right on similar papers",
+            "recall",
+            "positives found by verdicts",
             UNIT,
-            _SIMILAR,
+            _AUDITED,
             "high",
             "classification:recall",
             labelled=True,
             is_mean=False,
         ),
-        Metric(
-            "negative_accuracy",
-            "right on papers not similar",
-            UNIT,
-            _SIMILAR,
-            "high",
-            "classification:negative_accuracy",
-            labelled=True,
-            is_mean=False,
-        ),
         *(
-            Metric(name, title, kind, protocols, better, f"grounded:{name}", labelled=True, is_mean=False)
+            Metric(
+                name,
+                title,
+                kind,
+                protocols,
+                better,
+                f"grounded:{name}",
+                labelled=not name.endswith("_all"),
+                is_mean=False,
+            )
             for name, title, kind, protocols, better in _GROUNDED
         ),
         Metric(

@@ -91,10 +91,6 @@ def _recall(sums: FloatArray) -> FloatArray:
     return _part(sums[..., 0], sums[..., 2])
 
 
-def _recall_of_other(sums: FloatArray) -> FloatArray:
-    return _part(sums[..., 3], sums[..., 5])
-
-
 def _part(hits: FloatArray, others: FloatArray) -> FloatArray:
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.asarray(hits / (hits + others))
@@ -147,12 +143,6 @@ def precision(view: View) -> Computed:
 def recall(view: View) -> Computed:
     """Of the instances whose gold label is the protocol's first, the share that were given it: the accuracy on positives."""
     return _part_of(view, _recall, (0, 2))
-
-
-@deferrable
-def negative_accuracy(view: View) -> Computed:
-    """Of the instances whose gold label is the protocol's second, the share that were given it."""
-    return _part_of(view, _recall_of_other, (3, 5))
 
 
 def _part_of(view: View, of_sums: Callable[[FloatArray], FloatArray], columns: tuple[int, int]) -> Computed:

@@ -6,6 +6,7 @@ fire in up to 10 % of cases.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, NamedTuple
@@ -17,10 +18,12 @@ from pytest_novelty.metrics.catalogue import CATALOGUE, SHARE, SIGNED
 from pytest_novelty.metrics.classification import F1S, confusion
 from pytest_novelty.metrics.deferred import Computed, Pending, settle
 from pytest_novelty.metrics.estimating import signed_mean
+from pytest_novelty.metrics.grounded import sampled_of
 from pytest_novelty.metrics.intervals import paired_share_interval
 from pytest_novelty.metrics.pairing import Pair
 from pytest_novelty.metrics.permutation import holm, swap_test, swap_test_rows
 from pytest_novelty.metrics.resampling import FloatArray, Interval, Statistic, evaluate, unit_rows
+from pytest_novelty.metrics.sampled import Counted, Sampled, pair_rows
 from pytest_novelty.metrics.view import Estimate
 from pytest_novelty.model import NOVEL
 
@@ -96,6 +99,8 @@ def difference(
     if not len(pair):
         return Estimate.undefined("no instance was judged by both"), None
     metric = CATALOGUE[name]
+    if metric.function.startswith("grounded:"):
+        return _difference_of_rates(name, pair)
     one = known_one.get(name) or metric.compute(pair.one)
     other = known_other.get(name) or metric.compute(pair.other)
     for side, estimate in (("the variant", one), ("the reference", other)):
@@ -156,6 +161,69 @@ def _difference_of_f1s(pair: Pair, f1: Callable[[FloatArray], FloatArray]) -> tu
         return Estimate(value, low, high, len(one), method, note)
 
     return Pending(stat, pair.one.resampler(len(unit_rows(stat))), pair.one.level, finish), p
+
+
+def _difference_of_rates(name: str, pair: Pair) -> tuple[Computed, float | None]:
+    """Of ratios that are averaged over votes. Where positives are unchecked on a side, the test is passed only if it is whatever
+    they would turn out to be, and no interval is given.
+    """
+    one, other = sampled_of(pair.one, name), sampled_of(pair.other, name)
+    for side, made in (("the variant", one), ("the reference", other)):
+        if isinstance(made, str):
+            return Estimate.undefined(f"undefined for {side}: {made}"), None
+    assert isinstance(one, Sampled)
+    assert isinstance(other, Sampled)
+    for side, made in (("the variant", one), ("the reference", other)):
+        if not made.value.of.any():
+            return Estimate.undefined(f"undefined for {side}: 0 of 0"), None
+    stat, p, changed = _test_of_rates(pair, one.value, other.value)
+    value = float(evaluate(stat, stat.rows.sum(axis=0)))
+    if not np.isfinite(value):
+        return Estimate.undefined("0 of 0 on a side"), None
+    n = len(stat.rows)
+    note = f"{changed} instances changed" if changed else f"no difference in {n}"
+    extremes = [
+        _test_of_rates(pair, mine or one.value, theirs or other.value)
+        for mine, theirs in ((one.lower, other.upper), (one.upper, other.lower))
+    ]
+    gains = [float(evaluate(found, found.rows.sum(axis=0))) for found, _, _ in extremes]
+    if max(abs(gain - value) for gain in gains) > 1e-12:
+        same = gains[0] * gains[1] > 0
+        note = f"between {min(gains):+.3f} and {max(gains):+.3f} over what was not checked"
+        return Estimate(value, None, None, n, "", note), max(p, *(found[1] for found in extremes)) if same else 1.0
+    if changed < _FEW:
+        return Estimate(value, None, None, n, "", note), p
+
+    def finish(core: Interval | None) -> Estimate:
+        if core is None or core.low == core.high:  # every resample has the same: that is no certainty
+            return _by_sides(value, CATALOGUE[name].compute(pair.one), CATALOGUE[name].compute(pair.other), n, note)
+        return Estimate(value, core.low, core.high, n, core.method, note)
+
+    return Pending(stat, pair.one.resampler(len(unit_rows(stat))), pair.one.level, finish), p
+
+
+def _by_sides(value: float, one: Estimate, other: Estimate, n: int, note: str) -> Estimate:
+    """A difference with the interval that those of its sides come to (Zou and Donner 2008), as if they were independent."""
+    ends = (one.value, one.low, one.high, other.value, other.low, other.high)
+    if any(end is None for end in ends):
+        return Estimate(value, None, None, n, "", note)
+    at, low, high, then, then_low, then_high = (float(end) for end in ends if end is not None)
+    below, above = math.hypot(at - low, then_high - then), math.hypot(high - at, then - then_low)
+    reach = 1.5 if min(low, then_low) < 0 else 1.0  # an adjusted Rand index is -.5 or more
+    return Estimate(value, max(-reach, value - below), min(reach, value + above), n, "Zou-Donner", note)
+
+
+def _test_of_rates(pair: Pair, one: Counted, other: Counted) -> tuple[Statistic, float, int]:
+    """The difference as a function of summed rows (both sides of an instance weigh the same), its p, and how many rows differ."""
+    left, right, average = pair_rows(one, other)
+    clusters = pair.one.clusters_of(np.ones(len(left), dtype=bool))
+    width = left.shape[1]
+
+    def gain(sums: FloatArray) -> FloatArray:
+        return average(sums[..., :width]) - average(sums[..., width:])
+
+    p = swap_test_rows(Statistic(left, average, clusters), Statistic(right, average, clusters), seed=pair.one.seed)
+    return Statistic(np.hstack([left, right]), gain, clusters), p, int((left != right).any(axis=1).sum())
 
 
 def _difference_of_aurocs(pair: Pair) -> tuple[Estimate, float | None]:

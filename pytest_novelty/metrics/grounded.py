@@ -18,7 +18,7 @@ from pytest_novelty.metrics.agreement import validate
 from pytest_novelty.metrics.auditors import opinion_of, opinions_of
 from pytest_novelty.metrics.cascade import Cascade, measure_cascade, measure_macro, measure_strata
 from pytest_novelty.metrics.resampling import FloatArray
-from pytest_novelty.metrics.sampled import Rate
+from pytest_novelty.metrics.sampled import MEAN, Rate, Sampled
 from pytest_novelty.metrics.view import Estimate, View
 from pytest_novelty.model import Ground, Vote
 from pytest_novelty.protocols.grouping import groups_of
@@ -55,6 +55,16 @@ _AUDITED: Final = (
     "retained_share",
 )
 """What an auditor is needed for."""
+_OF_LABELS: Final = (
+    *OF_VERDICTS,
+    "positive_accuracy",
+    "negative_accuracy",
+    "pair_precision",
+    "pair_recall",
+    "pair_f1",
+    "adjusted_rand",
+)
+"""What needs to know no evidence."""
 RATES: Final = (
     *OF_VERDICTS,
     "positive_accuracy",
@@ -138,10 +148,30 @@ def rate_of(view: View, name: str) -> Estimate:
     """One rate as a metric of the catalogue."""
     if view.unlabelled and not name.endswith("_all"):
         return Estimate.undefined("the suite has no gold labels")
+    if name not in _OF_LABELS and not _is_told(view):
+        return Estimate.undefined(NO_EVIDENCE)
     if _base(name) in _AUDITED and not _is_settled(view):
-        cites = any(True for _ in _grounds(view))
-        return Estimate.undefined(NOT_AUDITED if cites else NO_EVIDENCE)
+        return Estimate.undefined(NOT_AUDITED)
     return _rates(view)[name].estimate
+
+
+def sampled_of(view: View, name: str) -> Sampled | str:
+    """What a metric of the catalogue is made of, (instances of the view, votes); or why it is undefined."""
+    if view.unlabelled and not name.endswith("_all"):
+        return "the suite has no gold labels"
+    if name not in _OF_LABELS and not _is_told(view):
+        return NO_EVIDENCE
+    if _base(name) in _AUDITED and not _is_settled(view):
+        return NOT_AUDITED
+    counts = _counts(view)
+    if name == "adjusted_rand":
+        return Sampled(partitions.count_rand(counts, sets_of(view)), MEAN)
+    return cascade.sampled(counts, name.removeprefix("pair_"))
+
+
+def _is_told(view: View) -> bool:
+    """What became of evidence is known of some positive verdict, if there is any: a report may leave it out."""
+    return any(True for _ in _grounds(view)) or not _counts(view).counts[..., cascade.OPEN].any()
 
 
 def _metric(name: str) -> Callable[[View], Estimate]:
@@ -155,6 +185,17 @@ def _rate(view: View, name: str) -> Estimate:
 hallucination_rate = _metric("hallucination_rate")
 missing_evidence_rate = _metric("missing_evidence_rate")
 mismatch_rate = _metric("mismatch_rate")
+missing_reason_rate = _metric("missing_reason_rate")
+hallucination_rate_false = _metric("hallucination_rate_false")
+missing_evidence_rate_false = _metric("missing_evidence_rate_false")
+mismatch_rate_false = _metric("mismatch_rate_false")
+hallucination_rate_all = _metric("hallucination_rate_all")
+missing_evidence_rate_all = _metric("missing_evidence_rate_all")
+missing_reason_rate_all = _metric("missing_reason_rate_all")
+mismatch_rate_all = _metric("mismatch_rate_all")
+positive_accuracy = _metric("positive_accuracy")
+negative_accuracy = _metric("negative_accuracy")
+retained_share = _metric("retained_share")
 grounded_f1 = _metric("grounded_f1")
 verified_precision = _metric("verified_precision")
 verified_recall = _metric("verified_recall")

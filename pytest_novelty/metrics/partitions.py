@@ -196,6 +196,13 @@ def _check(group: Group, item: str, papers: int) -> None:
 
 def measure_rand(units: Units, cascade: Cascade, sets: Mapping[str, PaperSet]) -> Rate:
     """The adjusted Rand index of each labelled set, averaged; an invalid answer earns 0. ``cascade``: of ``count_pairs``."""
+    counted = count_rand(cascade, sets)
+    found = measure(units, {"adjusted_rand": Sampled(counted, MEAN, minimum=_LEAST_RAND)})
+    return found["adjusted_rand"]
+
+
+def count_rand(cascade: Cascade, sets: Mapping[str, PaperSet]) -> Counted:
+    """The index of each set in each sample, over 1 where the set has one."""
     counts = cascade.counts
     both = counts[..., TRUE : TRUE + len(Cell)].sum(axis=-1)
     predicted = both + counts[..., FALSE : FALSE + len(Cell)].sum(axis=-1)
@@ -204,9 +211,7 @@ def measure_rand(units: Units, cascade: Cascade, sets: Mapping[str, PaperSet]) -
     labelled = np.array([sets[item].gold is not None for item in cascade.items], dtype=bool)[:, None]
     known = cascade.asked & labelled
     values = np.where(known & ~cascade.failed, adjusted_rand(both, predicted, gold, papers), 0.0)
-    counted = Counted(values, known.astype(np.float64))
-    found = measure(units, {"adjusted_rand": Sampled(counted, MEAN, minimum=_LEAST_RAND)})
-    return found["adjusted_rand"]
+    return Counted(values, known.astype(np.float64))
 
 
 # --- the order in which papers are shown ------------------------------------------------------------------------

@@ -16,7 +16,7 @@ from pytest_novelty.metrics.pairing import Pair
 from pytest_novelty.metrics.score_pairs import score_shift
 from pytest_novelty.metrics.view import Estimate, View
 
-_NOT_PAIRED = ("cost_usd", "score_levels", "cyclic_triads", "reliability")
+_NOT_PAIRED = ("cost_usd", "score_levels", "cyclic_triads", "reliability", "kappa")
 """Counted, or no mean over instances: their values stand side by side, without a difference."""
 
 

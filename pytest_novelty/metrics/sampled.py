@@ -8,7 +8,7 @@ business: items, or whole clusters, are resampled with all their samples.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final, Protocol
 
@@ -215,6 +215,22 @@ def _estimate(value: float, interval: Interval | None, n: int, note: str) -> Est
     if interval is None:
         return Estimate(value, None, None, n, "", note or "too few instances for an interval")
     return Estimate(value, interval.low, interval.high, n, interval.method, note)
+
+
+def pair_rows(one: Counted, other: Counted) -> tuple[FloatArray, FloatArray, Callable[[FloatArray], FloatArray]]:
+    """Rows of two ratios of the same items, as wide as each other, and the average over samples of summed rows of either: what a
+    difference of the two is made of. A sample that one of them lacks is 0 over 0 there, and left out.
+    """
+    samples = max(one.of.shape[1], other.of.shape[1])
+    groups = np.zeros(len(one.of), dtype=np.int64)
+    (left, shape), (right, _) = (_rows(_padded(part, samples), groups) for part in (one, other))
+    return left, right, lambda sums: _average(sums, shape)
+
+
+def _padded(part: Counted, samples: int) -> Counted:
+    more = ((0, 0), (0, samples - part.of.shape[1]))
+    over = None if part.over is None else _padded(part.over, samples)
+    return Counted(np.pad(part.events, more), np.pad(part.of, more), over)
 
 
 def _rows(part: Counted, groups: IntArray) -> tuple[FloatArray, tuple[int, int, int]]:

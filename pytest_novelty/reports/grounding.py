@@ -20,7 +20,7 @@ _STEPS: Final = (("raw", "f1"), ("after hallucination", "grounded_f1"), ("after 
 _BAR: Final = 20
 _HEADINGS: Final[tuple[tuple[str, Justify], ...]] = (
     ("", "left"),
-    ("F1", "left"),
+    ("F1 per vote", "left"),
     ("", "left"),
     ("sd over votes", "right"),
 )

@@ -37,6 +37,8 @@ _WORST: Final = 5
 _LISTED: Final = 25
 _NOTED: Final = ("tie_rate", "invalid_rate", "reliability", "score_levels")
 """Metrics whose note is shown although no gate rests on them."""
+_BESIDE: Final = ("_false", "_all")
+"""Rates over other positives than the right ones: the cascade tells them, and the table where a gate rests on them."""
 _WIDE: Final = 100
 """Columns from which the table has room for what the metrics mean beside their names."""
 
@@ -116,7 +118,8 @@ def _table(report: Report, planned: SuitePlan, judge: str, variant: str, width: 
             for g in gates
             if g.gate.metric == row.metric and (":".join(g.gate.stratum) if g.gate.stratum else None) == row.stratum
         ]
-        if row.estimate.value is None and not own:
+        beside = suite.labelled and row.metric.endswith(_BESIDE)
+        if not own and (beside or row.estimate.value is None):
             continue
         name = CATALOGUE[row.metric].title
         cells = [

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 from .making import Lab
@@ -73,3 +74,51 @@ def test_an_answer_that_breaks_a_rule_is_counted(lab: Lab) -> None:
     assert ran.ret == 0
     assert "judge: 60 answers cited no evidence for a paper of a positive verdict (missing span)" in ran.plain
     assert ran.metric("missing_evidence_rate")["value"] == 1
+
+
+def test_groups_have_no_golden_verdicts_and_it_says_so(lab: Lab, dist: str) -> None:
+    options = ("lexical", "landmarks-grouping", "--novelty-sample=3", "-p", "syrupy", "--snapshot-update")
+    ran = lab.judge(*options, dist=dist)
+    ran.assert_clean()
+    assert (ran.ret, (lab.path / "golden").exists()) == (0, False)
+    said = "novelty golden: none is written of landmarks-grouping: a file tallies two labels, and groups have many"
+    assert said in " ".join(ran.plain.split())
+
+
+def test_reports_of_papers_are_compared(lab: Lab) -> None:
+    """A judge that begins to make up evidence is a regression, and the run's own report is written."""
+    lab.judges(
+        """
+        def sentence(paper):
+            return paper.text.split(". ")[0] + "."
+
+        def judge(request):
+            if request.protocol == "entailment":
+                return {"supported": True}
+            spans = [sentence(paper) for paper in request.papers]
+            if (HERE / "invents").exists():
+                spans[0] = "Unicorns gallop over purple meadows at noon."
+            return {"is_similar": True, "evidence_a": spans[0], "evidence_b": spans[1], "reason": "Both do."}
+
+        judge.uses_prompt = False
+
+        def pytest_novelty_judges():
+            return {"judge": judge}
+        """
+    )
+    options = (
+        "judge",
+        "landmarks-similarity",
+        "--novelty-sample=60",
+        "--novelty-auditor=judge",
+        "--novelty-own-family",
+    )
+    (lab.path / "then.json").write_text(json.dumps(lab.judge(*options).report))
+    (lab.path / "invents").touch()
+    ran = lab.judge(*options, "--novelty-refresh", "--novelty-baseline=then.json")
+    ran.assert_clean()
+    (change,) = ran.report["against"]["changes"]
+    (found,) = (row for row in change["metrics"] if row["metric"] == "hallucination_rate")
+    assert (found["then"], found["now"], found["worse"]) == (0, 1, True)
+    assert found["difference"]["low"] is not None, found
+    assert "verified_f1" in ran.report["against"]["regressions"][0]

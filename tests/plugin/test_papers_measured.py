@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from typing import Any
 
 import pytest
+from pytest_novelty.between_runs.comparing import compare_reports
 
 from pytest_novelty import evaluate
+from pytest_novelty.between_runs.reading import SavedReport, read_report
+from pytest_novelty.errors import SuiteError
+from pytest_novelty.metrics.grounded import ground
 from pytest_novelty.model import Axes, Request, Variant
 from pytest_novelty.reports.grounding import grounding_blocks
+from pytest_novelty.reports.terminal import render
 
 from .test_planted_papers import JUDGES, make_suite, planted
 
@@ -67,3 +73,136 @@ def test_where_reasons_wait_for_an_auditor_that_says_nothing_all_is_open() -> No
     report = evaluate({"planted": JUDGES["perfect"]}, make_suite("similarity"), gates=gates, auditor=silent)
     (gate,) = (gate for gate in report.gates if gate.gate.text in gates)
     assert (gate.decision, "the auditor gave no verdict on any reason" in gate.message) == ("inconclusive", True)
+
+
+def test_what_is_of_all_positives_needs_no_gold_labels() -> None:
+    suite = make_suite("similarity")
+    bare = replace(suite, label_kind="none", instances=tuple(replace(each, gold=None) for each in suite.instances))
+    report = evaluate({"planted": JUDGES["all, invents"]}, bare, gates=["hallucination_rate_all<=0.2"])
+    assert [gate.decision for gate in report.gates if gate.gate.metric == "hallucination_rate_all"] == ["fail"]
+    with pytest.raises(SuiteError, match="needs gold labels") as refused:
+        evaluate({"planted": JUDGES["perfect"]}, bare, gates=["hallucination_rate<=0.2"])
+    assert refused.value.hint == "hallucination_rate_all does not: it is of all positive verdicts"
+
+
+def test_one_number_has_one_interval() -> None:
+    """Of the metrics and of the cascade: what has the same name is the same."""
+    report = evaluate({"planted": JUDGES["always"]}, make_suite("similarity"))
+    rates = report.grounding[0].found.rates
+    for name in ("positive_accuracy", "negative_accuracy", "grounded_f1"):
+        found, told = report.metric(name), rates[name].estimate
+        assert (found.value, found.low, found.high, found.n) == (told.value, told.low, told.high, told.n)
+
+
+def test_like_is_subtracted_from_like() -> None:
+    """A judge that is right in two votes of three: by majority it is right everywhere, and a vote is not."""
+
+    def judge(request: Request) -> dict[str, Any]:
+        return JUDGES["perfect" if request.sample else "never"](request)
+
+    judge.uses_prompt = False  # type: ignore[attr-defined]
+    report = evaluate({"planted": judge}, make_suite("similarity"), votes=3)
+    assert report.metric("f1").value == 1.0
+    rates = report.grounding[0].found.rates
+    assert rates["f1"].value == rates["verified_f1"].value == pytest.approx(2 / 3)
+    assert "; its F1 per vote of 67 % is 67 % once evidence and reasons are checked" in report.headline
+    shown = render(report, width=120)
+    assert "F1 of the verdicts" in shown
+    assert "F1 per vote" in shown
+
+
+def test_evidence_alone() -> None:
+    def silent(request: Request) -> dict[str, Any]:
+        raise RuntimeError("down")
+
+    silent.uses_prompt = False  # type: ignore[attr-defined]
+    report = evaluate({"planted": JUDGES["perfect"]}, make_suite("similarity"), auditor=silent)
+    assert "; its F1 per vote of 100 % is 100 % once evidence is checked" in report.headline
+
+
+# --- between runs -------------------------------------------------------------------------------------------------
+
+
+def _saved(judge: str, protocol: str, **settings: Any) -> SavedReport:
+    function = _QUOTES_ALL if judge == "quotes all" else JUDGES[judge]
+    data = json.loads(json.dumps(evaluate({"planted": function}, make_suite(protocol), **settings).to_dict()))
+    return read_report(data, judge)
+
+
+_QUOTES_ALL = planted(lambda kelp, count: kelp, span=lambda text: text)
+"""Its statements are others in each instance."""
+
+
+@pytest.mark.parametrize("protocol", ["similarity", "grouping", "entailment"])
+def test_a_report_against_itself(protocol: str) -> None:
+    judge = "audits" if protocol == "entailment" else "always"
+    saved = _saved(judge, protocol)
+    found = compare_reports(saved, saved)
+    (change,) = found.changes
+    assert (found.regressions, found.improvements) == ([], [])
+    assert {metric.difference.value for metric in change.metrics if metric.metric not in ("cost_usd", "kappa")} == {0.0}
+
+
+@pytest.mark.parametrize("protocol", ["similarity", "grouping"])
+def test_what_is_read_from_a_report_is_what_was_measured(protocol: str) -> None:
+    """Votes that differ, those that fail and those that abstain among them."""
+
+    def judge(request: Request) -> dict[str, Any]:
+        kinds = ("perfect", "invents", "never", "always", "no reason", "goes beyond")
+        place = (int(request.instance_id[:6], 16) + 3 * request.sample + (request.order == "ba")) % 7
+        return {} if place == 6 else JUDGES[kinds[place]](request)
+
+    judge.uses_prompt = False  # type: ignore[attr-defined]
+    report = evaluate({"planted": judge}, make_suite(protocol), votes=3)
+    (view,) = read_report(json.loads(json.dumps(report.to_dict())), "it").views.values()
+    rates = ground(view).rates
+    assert {name: rate.value for name, rate in rates.items()} == {
+        name: pytest.approx(rate.value) for name, rate in report.grounding[0].found.rates.items()
+    }
+
+
+@pytest.mark.parametrize("protocol", ["similarity", "grouping"])
+def test_a_judge_that_begins_to_invent_is_a_regression(protocol: str) -> None:
+    found = compare_reports(_saved("perfect", protocol), _saved("invents", protocol))
+    (change,) = found.changes
+    by_name = {metric.metric: metric for metric in change.metrics}
+    for name, gain in (("hallucination_rate", 1.0), ("verified_f1", -1.0), ("grounded_f1", -1.0)):
+        metric = by_name[name]
+        assert (metric.difference.value, metric.worse) == (gain, True), name
+        assert metric.difference.low is not None
+        assert metric.difference.high is not None
+        assert 0.1 < metric.difference.high - metric.difference.low < 0.3  # 30 positives, all alike: no certainty
+    assert by_name["accuracy"].difference.value == 0
+    assert by_name["mismatch_rate"].difference.note == "undefined for the variant: 0 of 0"
+    assert not compare_reports(_saved("invents", protocol), _saved("perfect", protocol)).regressions
+
+
+def test_a_report_without_evidence_says_why_there_is_no_change() -> None:
+    data = json.loads(json.dumps(evaluate({"planted": JUDGES["perfect"]}, make_suite("similarity")).to_dict()))
+    for row in data["outcomes"]:
+        row["grounds"] = None
+    (change,) = compare_reports(read_report(data, "bare"), _saved("perfect", "similarity")).changes
+    (metric,) = (metric for metric in change.metrics if metric.metric == "verified_f1")
+    assert metric.difference.value is None
+    assert "nothing is told of the evidence of its positive verdicts" in metric.difference.note
+
+
+def test_a_change_that_is_open_is_no_regression() -> None:
+    """An auditor that falls silent leaves verified F1 unknown: nothing says that it fell."""
+
+    def failing(request: Request) -> dict[str, Any]:
+        if int(request.instance_id[:4], 16) % 4:
+            raise RuntimeError("down")
+        return {"supported": True}
+
+    failing.uses_prompt = False  # type: ignore[attr-defined]
+    found = compare_reports(_saved("quotes all", "similarity"), _saved("quotes all", "similarity", auditor=failing))
+    (change,) = found.changes
+    (metric,) = (metric for metric in change.metrics if metric.metric == "verified_f1")
+    assert metric.difference.value is not None
+    assert metric.difference.value < 0
+    assert not metric.worse
+    assert "over what was not checked" in metric.difference.note
+    assert [note for note in found.notes if "audited by" in note] == [
+        "planted on similarity: audited by lexical then, and by failing now"
+    ]

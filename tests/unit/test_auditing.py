@@ -165,7 +165,7 @@ def test_the_waterfall() -> None:
 
 def test_the_headline_tells_what_is_left() -> None:
     headline = run("fabricated").headline
-    assert "its F1 of 67 % is 0 % once evidence" in headline
+    assert "its F1 per vote of 67 % is 0 % once evidence and reasons are checked" in headline
     assert "grounding" not in headline
 
 
