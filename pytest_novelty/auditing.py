@@ -61,14 +61,13 @@ def conclusions_of(call: Call, record: Record) -> list[Conclusion | None]:
         return [None for _ in read_grounds(record.grounds)]
     found: list[Conclusion | None] = []
     for group, findings in find_evidence(call, verdict):
-        reason = group.reason.strip()
-        if not reason or not all(finding.found for finding in findings):
+        if not group.auditable or not all(finding.found for finding in findings):
             found.append(None)
             continue
         papers = [call.request.ideas[member] for member in group.members]
         located = [finding.located(paper.text) for finding, paper in zip(findings, papers, strict=True)]
         spans = [own or span for own, span in zip(located, group.evidence, strict=True)]
-        found.append(Conclusion(SIMILAR, tuple(spans), reason))
+        found.append(Conclusion(SIMILAR, tuple(spans), group.reason.strip()))
     return found
 
 

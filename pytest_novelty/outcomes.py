@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
+from pytest_novelty.answers import split_oddities
 from pytest_novelty.calls import Case
 from pytest_novelty.grounding import read_grounds
 from pytest_novelty.judges.base import Traits
@@ -126,7 +127,7 @@ def case_result(
     if reason := _reason(outcome.label, records):
         outcome = outcome._replace(reason=reason)
     failed = [record.kind for record in records if record.status != OK]
-    odd = [record.kind for record in records if record.kind and record.status == OK]
+    odd = [oddity for record in records if record.status == OK for oddity in split_oddities(record.kind)]
     retrieves = [record.retrieved for record in records if record.retrieved is not None]
     judge, suite, variant, instance = case.label
     return CaseResult(

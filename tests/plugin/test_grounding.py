@@ -63,7 +63,7 @@ def test_an_answer_that_breaks_a_rule_is_counted(lab: Lab) -> None:
     lab.judges(
         """
         def judge(request):
-            return {"is_similar": True, "evidence_a": "", "evidence_b": None, "reason": "Because."}
+            return {"is_similar": True, "evidence_a": "", "evidence_b": None, "reason": "Oh. It is. So."}
 
         def pytest_novelty_judges():
             return {"judge": judge}
@@ -72,4 +72,5 @@ def test_an_answer_that_breaks_a_rule_is_counted(lab: Lab) -> None:
     ran = lab.judge("judge", "landmarks-similarity", "--novelty-sample=10")
     assert ran.ret == 0
     assert "judge: 60 answers cited no evidence for a paper of a positive verdict (missing span)" in ran.plain
+    assert "judge: 60 answers gave a reason of more than two sentences (long reason)" in ran.plain
     assert ran.metric("missing_evidence_rate")["value"] == 1
