@@ -19,8 +19,9 @@ from pytest_novelty.judges.base import Traits
 from pytest_novelty.metrics.catalogue import CATALOGUE
 from pytest_novelty.metrics.intervals import clopper_pearson
 from pytest_novelty.metrics.view import Estimate, View
-from pytest_novelty.model import NOT_NOVEL, NOVEL, Suite, Vote
+from pytest_novelty.model import NOT_NOVEL, NOVEL, Ground, Suite, Vote
 from pytest_novelty.outcomes import CaseResult, make_outcome
+from pytest_novelty.protocols import PROTOCOLS
 
 # --- reading ------------------------------------------------------------------------------------------------
 
@@ -356,14 +357,23 @@ def flawless(make_suite: Callable[..., Suite], make_instance: Callable[..., Any]
     @cache
     def build(protocol: str, n: int) -> View:
         """A judge that is right in every vote and scores the same idea the same."""
-        golds = ("x", "x") if protocol == "pairwise" else (NOVEL, NOT_NOVEL)
-        made = [make_instance(protocol, f"i{k:03}", gold=golds[k % 2]) for k in range(n)]
+        golds = {
+            "pairwise": ("x", "x"),
+            "pointwise": (NOVEL, NOT_NOVEL),
+            "grouping": ('[["x","y"]]', "[]"),
+        }.get(protocol) or PROTOCOLS[protocol].labels
+        assert golds is not None
+        shape = "pointwise" if protocol == "pointwise" else "pairwise"
+        made = [make_instance(shape, f"i{k:03}", gold=golds[k % 2]) for k in range(n)]
         suite, traits = make_suite(protocol, *made), Traits(may_tie=True, may_abstain=True)
         orders = ("ab", "ba") if protocol == "pairwise" else (None,)
         results = []
         for k, instance in enumerate(made):
-            score = None if protocol == "pairwise" else 9.0 - k % 2
-            votes = [Vote(order, j, label=instance.gold, score=score) for order in orders for j in range(3)]
+            score = 9.0 - k % 2 if protocol == "pointwise" else None
+            held = (Ground(("x", "y"), ("verbatim", "verbatim"), ("", ""), True, True),) if k % 2 == 0 else ()
+            votes = [
+                Vote(order, j, label=instance.gold, score=score, grounds=held) for order in orders for j in range(3)
+            ]
             outcome = make_outcome(suite, instance, votes, orders, traits)
             results.append(CaseResult("j", suite.name, "reference", instance.id, outcome))
         return View(results, suite, traits)
