@@ -117,9 +117,14 @@ def _case(auditor: Judge, suite: str, dimension: str, conclusion: Conclusion) ->
 def hear(record: Record, audits: Sequence[Record | None]) -> tuple[Ground, ...]:
     """A record's grounds with what the auditor said of each; None where it was not asked or did not answer."""
     return tuple(
-        ground._replace(supported=None if audit is None else _SAID.get(audit.label or ""))
+        ground._replace(supported=opinion_in(audit))
         for ground, audit in zip(read_grounds(record.grounds), audits, strict=True)
     )
+
+
+def opinion_in(audit: Record | None) -> bool | None:
+    """What an auditor said; None if it was not asked or did not answer."""
+    return None if audit is None else _SAID.get(audit.label or "")
 
 
 _SAID: Final = {SUPPORTED: True, UNSUPPORTED: False}

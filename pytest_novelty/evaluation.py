@@ -214,6 +214,8 @@ def _run(
                 continue
             try:
                 results.append(runner.result(case))
+                if runner.last_missing is not None:
+                    raise runner.last_missing
             except BudgetReached:
                 unjudged += 1
     finally:
@@ -223,6 +225,7 @@ def _run(
     notes += stopping.finish()
     if unjudged:
         notes.append(f"the budget is reached: {unjudged} of {len(cases)} cases were not judged")
+    is_short = unjudged or any(result.audits.unpaid for result in results)
     return make_report(
-        plan, results, unenforced="the budget is reached" if unjudged else "", notes=notes, made=runner.made
+        plan, results, unenforced="the budget is reached" if is_short else "", notes=notes, made=runner.made
     )

@@ -10,6 +10,7 @@ from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
 from pytest_novelty.answers import split_oddities
+from pytest_novelty.audits import Audits
 from pytest_novelty.calls import Case
 from pytest_novelty.grounding import read_grounds
 from pytest_novelty.judges.base import Traits
@@ -81,7 +82,9 @@ class Trace(NamedTuple):
 
 
 class CaseResult(NamedTuple):
-    """Everything the run's end needs of one case. ``kinds`` counts failures, ``oddities`` what was strange but could be read."""
+    """Everything the run's end needs of one case. ``kinds`` counts failures, ``oddities`` what was strange but could be read;
+    ``audits``: what an auditor that is asked was asked about its statements.
+    """
 
     judge: str
     suite: str
@@ -92,6 +95,7 @@ class CaseResult(NamedTuple):
     trace: Trace = Trace()
     kinds: Mapping[str, int] = MappingProxyType({})
     oddities: Mapping[str, int] = MappingProxyType({})
+    audits: Audits = Audits()
 
     @property
     def label(self) -> tuple[str, str, str, str]:
@@ -143,14 +147,14 @@ def case_result(
     )
 
 
-def with_audits(result: CaseResult, audits: Sequence[Record]) -> CaseResult:
-    """The result with what auditing it took among its calls, their cost and their tokens. ``audits``: those of this run."""
-    if not audits:
-        return result
-    usage, more = result.usage, _usage(audits, audits)
+def with_audits(result: CaseResult, audits: Audits, fresh: Sequence[Record], reused: int) -> CaseResult:
+    """The result with what auditing it took among its calls, their cost and their tokens. ``fresh``: the audits of this run."""
+    usage, more = result.usage, _usage(fresh, fresh)
     return result._replace(
+        audits=audits,
         usage=usage._replace(
             made=usage.made + more.made,
+            reused=usage.reused + reused,
             retries=usage.retries + more.retries,
             cost_usd=usage.cost_usd + more.cost_usd,
             unpriced=usage.unpriced + more.unpriced,
@@ -158,7 +162,7 @@ def with_audits(result: CaseResult, audits: Sequence[Record]) -> CaseResult:
             tokens_out=sum_told([(usage.made, usage.tokens_out), (more.made, more.tokens_out)]),
             tokens_cached=usage.tokens_cached + more.tokens_cached,
             tokens_reasoning=usage.tokens_reasoning + more.tokens_reasoning,
-        )
+        ),
     )
 
 

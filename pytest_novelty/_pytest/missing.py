@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
+from pytest_novelty.audits import sum_missing
 from pytest_novelty.reports.text import plural, show_usd
 
 if TYPE_CHECKING:
     from pytest_novelty._pytest.session import NoveltySession
+    from pytest_novelty.outcomes import CaseResult
 
 Missed: TypeAlias = tuple[bool, int, float | None, bool]
 """Of a case that is not recorded: whether it was skipped, the calls it takes, their cost in USD, whether that is the most."""
@@ -45,6 +47,18 @@ def what_is_unrecorded(missed: Sequence[Missed]) -> Iterator[str]:
         f"{not_judged(len(missed))}: offline, and {'its' if len(missed) == 1 else 'their'} verdicts are not recorded; recording "
         f"all of them takes {plural(calls, 'call')} {cost}"
     )
+
+
+def what_is_unaudited(results: Sequence[CaseResult]) -> Iterator[str]:
+    """Audits that are not recorded, of cases whose verdicts are."""
+    lacking = sum_missing(result.audits for result in results)
+    if lacking.missing:
+        most = "no more than " if lacking.is_bound else ""
+        cost = "an unknown cost" if lacking.missing_usd is None else f"{most}about {show_usd(lacking.missing_usd)}"
+        yield (
+            f"{plural(lacking.missing, 'audit')} {'is' if lacking.missing == 1 else 'are'} not recorded: offline, and what they "
+            f"would check is unchecked; recording them takes {plural(lacking.missing, 'call')} at {cost}"
+        )
 
 
 def not_judged(count: int) -> str:

@@ -218,7 +218,8 @@ def _grounds(view: View) -> Iterable[Ground]:
 def _is_audited(view: View) -> bool:
     key = "audited"
     if key not in view.memo:
-        view.memo[key] = any(found.supported is not None for found in _grounds(view))
+        wanted = any(result.audits.wanted for result in view.results)  # also where no audit could be had
+        view.memo[key] = wanted or any(found.supported is not None for found in _grounds(view))
     return bool(view.memo[key])
 
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
+
+import pytest
 
 from .making import Lab
 
@@ -74,3 +77,45 @@ def test_an_answer_that_breaks_a_rule_is_counted(lab: Lab) -> None:
     assert "judge: 60 answers cited no evidence for a paper of a positive verdict (missing span)" in ran.plain
     assert "judge: 60 answers gave a reason of more than two sentences (long reason)" in ran.plain
     assert ran.metric("missing_evidence_rate")["value"] == 1
+
+
+AUDITED = """
+    def judge(request):
+        spans = [paper.text.split(". ")[1] + "." for paper in request.papers]
+        similar = {{spans[0][0], spans[1][0]}} != {{"W"}}
+        return {{"is_similar": similar, "evidence_a": spans[0], "evidence_b": spans[1], "reason": request.instance_id}}
+
+    def auditor(request):
+        return {{"supported": True}}
+
+    judge.version = auditor.version = "1"
+    judge.family, auditor.family = "one", "other"
+    judge.cost_usd_per_call, auditor.cost_usd_per_call = 0.0, 0.05
+
+    def pytest_novelty_judges():
+        return {{"judge": judge, "auditor": auditor}}
+"""
+"""Says that some of the papers are similar, each time for another reason."""
+
+
+def test_a_missing_audit_takes_no_verdict_with_it(lab: Lab, dist: str) -> None:
+    lab.judges(AUDITED.format())
+    args = ("landmarks-similarity", "--novelty-sample=12", "--novelty-store=kept.sqlite")
+    ran = lab.judge("judge", *args)
+    assert ran.ret == 0
+    verdicts = ran.report["calls"]["made"]
+    args = (*args, "--novelty-auditor=auditor", "--novelty-offline")
+    ran = lab.judge("judge", *args, "--novelty-missing=warn", dist=dist)
+    assert ran.ret == 0
+    assert len(ran.report["outcomes"]) == 12
+    audits = re.search(
+        r"(\d+) audits are not recorded: .* recording them takes \1 calls at about \$([\d.]+)", ran.plain
+    )
+    assert audits
+    assert float(audits[2]) == pytest.approx(0.05 * int(audits[1]))
+    assert ran.report["calls"]["reused"] == verdicts
+    assert ran.report["grounding"][0]["rates"]["verified_f1"]["lower"] == 0
+    ran = lab.judge("judge", *args, dist=dist)
+    assert ran.ret == 1
+    assert len(ran.report["outcomes"]) == 12
+    assert "of judge by auditor are not recorded: its verdict stands" in ran.plain

@@ -219,9 +219,7 @@ def test_a_stored_answer_is_read_by_the_present_declarations() -> None:
 
 def test_every_rule_that_an_answer_breaks_is_counted() -> None:
     """Not the first alone; and a record tells them all."""
-    text = (
-        '{"is_similar": false} {"is_similar": true, "evidence_a": "", "evidence_b": "One span.", "reason": "One. Two. Three."}'
-    )
+    text = '{"is_similar": false} {"is_similar": true, "evidence_a": "", "evidence_b": "One span.", "reason": "One. Two. Three."}'
     oddities = read_answer(text, PROTOCOLS["similarity"], Traits(), None, shown=2).extras.oddities
     assert oddities == (CONTRADICTION, "missing span", "long reason")
     assert split_oddities(join_oddities([*oddities, "long reason"])) == list(oddities)
