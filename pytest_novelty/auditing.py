@@ -100,12 +100,19 @@ def plan_audits(auditor: Judge, calls: Sequence[Call], records: Sequence[Record]
             dimension, suite = call.case.instance.dimension, call.case.suite.name
             found = conclusions_of(call, record)
             planned[place] = [
-                None if conclusion is None else _case(auditor, suite, dimension, conclusion) for conclusion in found
+                None if conclusion is None else audit_case(auditor, suite, dimension, conclusion)
+                for conclusion in found
             ]
     return planned
 
 
-def _case(auditor: Judge, suite: str, dimension: str, conclusion: Conclusion) -> Case:
+def most_statements(case: Case) -> int:
+    """How many statements one answer can make: of papers that are grouped, one of every two."""
+    return max(1, len(case.instance.ideas) // 2)
+
+
+def audit_case(auditor: Judge, suite: str, dimension: str, conclusion: Conclusion) -> Case:
+    """What an auditor is asked about one statement."""
     name = digest_of(asked_of(dimension, conclusion), 8)
     instance = Instance(name, (), dimension=dimension, conclusion=conclusion)
     whole = Suite(

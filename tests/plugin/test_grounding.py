@@ -119,3 +119,30 @@ def test_a_missing_audit_takes_no_verdict_with_it(lab: Lab, dist: str) -> None:
     assert ran.ret == 1
     assert len(ran.report["outcomes"]) == 12
     assert "of judge by auditor are not recorded: its verdict stands" in ran.plain
+
+
+def test_the_dry_run_counts_audits(lab: Lab) -> None:
+    """At most one of each answer that is to come, exactly those of what is stored."""
+    lab.judges(AUDITED.format())
+    args = ("landmarks-similarity", "--novelty-sample=12", "--novelty-store=kept.sqlite")
+    audited = (*args, "--novelty-auditor=auditor")
+    told = lab.judge("judge", *audited, "--novelty-dry-run").plain
+    assert "at most 72 audits of verdicts to come" in told
+    assert "at most 72 to make, at most $3.60 (as the judge declares)" in told
+    assert "in all: at most 144 calls to make, $3.60" in told
+    told = lab.judge("judge", *audited, "--novelty-dry-run", "--novelty-budget=1").plain
+    assert "the budget of $1.00 may be too small" in told
+    lab.judge("judge", *args)
+    told = lab.judge("judge", *audited, "--novelty-dry-run").plain
+    found = re.search(
+        r"auditor auditing judge on landmarks-similarity: (\d+) audits of stored verdicts, 0 stored", told
+    )
+    assert found
+    count = int(found[1])
+    assert 0 < count < 72
+    assert f"in all: {count} calls to make, ${0.05 * count:.2f}" in told
+    ran = lab.judge("judge", *audited)
+    assert (ran.report["calls"]["made"], ran.report["calls"]["audits"]) == (count, count)
+    assert ran.report["calls"]["cost_usd"] == pytest.approx(0.05 * count)
+    told = lab.judge("judge", *audited, "--novelty-dry-run").plain
+    assert f"{count} audits of stored verdicts, {count} stored, 0 to make, $0" in told
