@@ -18,7 +18,7 @@ Missed: TypeAlias = tuple[bool, int, float | None, bool]
 
 def what_is_missing(session: NoveltySession, reported: int, *, cut_short: bool) -> Iterator[str]:
     """``reported``: calls that the cases which ended have made."""
-    yield from what_is_unrecorded(session.missed)
+    yield from what_is_unrecorded(session.missed, audited=bool(session.plan.panels))
     if session.unpaid:
         yield _budget_note(session)
     made = session.made.calls
@@ -32,8 +32,8 @@ def what_is_missing(session: NoveltySession, reported: int, *, cut_short: bool) 
         yield "workers were stopped: calls of cases that did not end are stored and not counted here"
 
 
-def what_is_unrecorded(missed: Sequence[Missed]) -> Iterator[str]:
-    """How many cases are not recorded, and what recording all of them takes."""
+def what_is_unrecorded(missed: Sequence[Missed], *, audited: bool) -> Iterator[str]:
+    """How many cases are not recorded, and what recording all of them takes. Nobody knows what there will be to audit."""
     if not missed:
         return
     calls = sum(each[1] for each in missed)
@@ -45,7 +45,7 @@ def what_is_unrecorded(missed: Sequence[Missed]) -> Iterator[str]:
         cost = f"at {most}about {show_usd(sum(known))}{rest}"
     yield (
         f"{not_judged(len(missed))}: offline, and {'its' if len(missed) == 1 else 'their'} verdicts are not recorded; recording "
-        f"all of them takes {plural(calls, 'call')} {cost}"
+        f"all of them takes {plural(calls, 'call')} {cost}" + (", what audits them not counted" if audited else "")
     )
 
 

@@ -105,6 +105,9 @@ def test_a_missing_audit_takes_no_verdict_with_it(lab: Lab, dist: str) -> None:
     assert ran.ret == 0
     verdicts = ran.report["calls"]["made"]
     args = (*args, "--novelty-auditor=auditor", "--novelty-offline")
+    none = lab.judge("judge", args[0], "--novelty-sample=1", "--novelty-store=none.sqlite", *args[3:])
+    assert "takes 6 calls at about $0" in none.plain
+    assert ", what audits them not counted" in none.plain
     ran = lab.judge("judge", *args, "--novelty-missing=warn", dist=dist)
     assert ran.ret == 0
     assert len(ran.report["outcomes"]) == 12
