@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, Final, NamedTuple
 
 from pytest_novelty.digests import canonical_json
@@ -38,13 +38,25 @@ ODDITIES: Final = {
     NOT_UTF8: "held bytes that are not UTF-8; they were replaced",
     **VIOLATIONS,
 }
+_BETWEEN: Final = ", "
+"""Between the oddities of one answer, where a record keeps them as its kind."""
 _REPLACEMENT: Final = "\N{REPLACEMENT CHARACTER}"
+
+
+def join_oddities(oddities: Iterable[str]) -> str:
+    """As a record keeps them."""
+    return _BETWEEN.join(dict.fromkeys(oddities))
+
+
+def split_oddities(kind: str) -> list[str]:
+    """The oddities of a record's kind; none of an empty one."""
+    return kind.split(_BETWEEN) if kind else []
 
 
 class Extras(NamedTuple):
     """What an answer may add: the trace of a retrieving judge, what the call cost, which model served it and how it was asked.
 
-    ``oddity`` names what is strange about an answer that was read all the same: one of ODDITIES, or nothing.
+    ``oddities`` name what is strange about an answer that was read all the same, each one of ODDITIES.
     """
 
     retrieved: tuple[Document, ...] | None = None
@@ -52,7 +64,7 @@ class Extras(NamedTuple):
     tokens_in: int | None = None
     tokens_out: int | None = None
     cost_usd: float | None = None
-    oddity: str = ""
+    oddities: tuple[str, ...] = ()
     tokens_cached: int | None = None
     tokens_reasoning: int | None = None
     retries: int = 0
@@ -136,8 +148,8 @@ def _read(
     shown: int,
 ) -> Reading:
     if isinstance(value, str):
-        verdict, oddity = _read_text(value, protocol, powers, schema, shown)
-        return Reading(raw, verdict, Extras(oddity=oddity) if oddity else _NOTHING)
+        verdict, oddities = _read_text(value, protocol, powers, schema, shown)
+        return Reading(raw, verdict, Extras(oddities=oddities) if oddities else _NOTHING)
     if not isinstance(value, dict):
         return Reading(raw, violates(f"the answer must be a text or a dict, not {describe(value)}"))
     extras = _read_extras(value, tells_its_call)
@@ -146,34 +158,34 @@ def _read(
     if (failed := _read_failed(value.get("failed"))) is not None:
         return Reading(raw, failed, extras)
     if "answer" in value and isinstance(value["answer"], str) and protocol.key not in value:
-        verdict, oddity = _read_text(value["answer"], protocol, powers, schema, shown)
+        verdict, oddities = _read_text(value["answer"], protocol, powers, schema, shown)
         is_cut = tells_its_call and value.get("is_cut") is True
         if is_cut and isinstance(verdict, Failure) and verdict.status == UNPARSED:
             verdict = Failure(TRUNCATED, "truncated answer", "the token limit was reached before the verdict")
-        return Reading(raw, verdict, extras._replace(oddity=oddity) if oddity else extras)
+        return Reading(raw, verdict, extras._replace(oddities=oddities) if oddities else extras)
     read = protocol.read(value, powers, shown)
     if isinstance(read, Verdict) and read.violations:
-        extras = extras._replace(oddity=read.violations[0])
+        extras = extras._replace(oddities=read.violations)
     return Reading(raw, read, extras)
 
 
 def _read_text(
     text: str, protocol: Protocol, powers: Powers, schema: Mapping[str, Json] | None, shown: int
-) -> tuple[Verdict | Failure, str]:
-    """(the verdict or failure, the oddity of a text that was read)."""
+) -> tuple[Verdict | Failure, tuple[str, ...]]:
+    """(the verdict or failure, the oddities of a text that was read)."""
     parsed = parse_text(text, protocol.key)
     if isinstance(parsed, Failure) and protocol.score_key is not None:
         scored = parse_text(text, protocol.score_key)
         parsed = parsed if isinstance(scored, Failure) else scored
     if isinstance(parsed, Failure):
-        return parsed, ""
+        return parsed, ()
     verdict = protocol.read(parsed.value, powers, shown)
     if isinstance(verdict, Verdict) and schema and (problem := violation(parsed.value, schema)):
-        return Failure(SCHEMA_VIOLATION, "schema", f"the answer does not fit its schema: {problem}"), ""
+        return Failure(SCHEMA_VIOLATION, "schema", f"the answer does not fit its schema: {problem}"), ()
     if isinstance(verdict, Failure):
-        return verdict, ""
-    oddities = [CONTRADICTION] * parsed.contradicted + [NOT_UTF8] * (_REPLACEMENT in text) + list(verdict.violations)
-    return verdict, oddities[0] if oddities else ""
+        return verdict, ()
+    odd = (CONTRADICTION,) * parsed.contradicted + (NOT_UTF8,) * (_REPLACEMENT in text)
+    return verdict, (*odd, *verdict.violations)
 
 
 def _verdict_fields(verdict: Verdict, protocol: Protocol) -> dict[str, Json]:
@@ -246,7 +258,7 @@ def _read_extras(value: Mapping[str, Any], tells_its_call: bool) -> Extras | Fai
         _tokens(usage, "prompt_tokens", "input_tokens"),
         _tokens(usage, "completion_tokens", "output_tokens"),
         cost,
-        "",
+        (),
         _tokens(usage, "cached_tokens"),
         _tokens(usage, "reasoning_tokens"),
         _tokens(measured, "retries") or 0,

@@ -61,14 +61,13 @@ def conclusions_of(call: Call, record: Record) -> list[Conclusion | None]:
         return [None for _ in read_grounds(record.grounds)]
     found: list[Conclusion | None] = []
     for group, findings in find_evidence(call, verdict):
-        reason = group.reason.strip()
-        if not reason or not all(finding.found for finding in findings):
+        if not group.auditable or not all(finding.found for finding in findings):
             found.append(None)
             continue
         papers = [call.request.ideas[member] for member in group.members]
         located = [finding.located(paper.text) for finding, paper in zip(findings, papers, strict=True)]
         spans = [own or span for own, span in zip(located, group.evidence, strict=True)]
-        found.append(Conclusion(SIMILAR, tuple(spans), reason))
+        found.append(Conclusion(SIMILAR, tuple(spans), group.reason.strip()))
     return found
 
 
@@ -101,12 +100,19 @@ def plan_audits(auditor: Judge, calls: Sequence[Call], records: Sequence[Record]
             dimension, suite = call.case.instance.dimension, call.case.suite.name
             found = conclusions_of(call, record)
             planned[place] = [
-                None if conclusion is None else _case(auditor, suite, dimension, conclusion) for conclusion in found
+                None if conclusion is None else audit_case(auditor, suite, dimension, conclusion)
+                for conclusion in found
             ]
     return planned
 
 
-def _case(auditor: Judge, suite: str, dimension: str, conclusion: Conclusion) -> Case:
+def most_statements(case: Case) -> int:
+    """How many statements one answer can make: of papers that are grouped, one of every two."""
+    return max(1, len(case.instance.ideas) // 2)
+
+
+def audit_case(auditor: Judge, suite: str, dimension: str, conclusion: Conclusion) -> Case:
+    """What an auditor is asked about one statement."""
     name = digest_of(asked_of(dimension, conclusion), 8)
     instance = Instance(name, (), dimension=dimension, conclusion=conclusion)
     whole = Suite(
@@ -118,9 +124,14 @@ def _case(auditor: Judge, suite: str, dimension: str, conclusion: Conclusion) ->
 def hear(record: Record, audits: Sequence[Record | None]) -> tuple[Ground, ...]:
     """A record's grounds with what the auditor said of each; None where it was not asked or did not answer."""
     return tuple(
-        ground._replace(supported=None if audit is None else _SAID.get(audit.label or ""))
+        ground._replace(supported=opinion_in(audit))
         for ground, audit in zip(read_grounds(record.grounds), audits, strict=True)
     )
+
+
+def opinion_in(audit: Record | None) -> bool | None:
+    """What an auditor said; None if it was not asked or did not answer."""
+    return None if audit is None else _SAID.get(audit.label or "")
 
 
 _SAID: Final = {SUPPORTED: True, UNSUPPORTED: False}

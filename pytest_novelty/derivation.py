@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Final
 
+from pytest_novelty.audits import Audits
 from pytest_novelty.calls import CallPlanner, Case
 from pytest_novelty.errors import NoveltyError
 from pytest_novelty.judges.base import Judge
@@ -48,7 +49,8 @@ def _derive(plan: Plan, planned: SuitePlan, judge: Judge, variant: Variant, resu
     for vote in votes:
         if vote.status != OK:
             kinds[vote.status] = kinds.get(vote.status, 0) + 1  # the finer kind does not travel with a vote
-    return CaseResult(judge.name, planned.suite.name, variant.name, instance.id, outcome, kinds=kinds)
+    audits = Audits(result.audits.wanted)
+    return CaseResult(judge.name, planned.suite.name, variant.name, instance.id, outcome, kinds=kinds, audits=audits)
 
 
 def same_calls(plan: Plan, planned: SuitePlan, judge: Judge, variant: Variant) -> str:

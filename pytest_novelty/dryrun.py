@@ -2,28 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from pytest_novelty.calls import CallPlanner, Case
+from pytest_novelty.auditing import audit_case, cites, most_statements, plan_audits
+from pytest_novelty.calls import Call, CallPlanner, Case
 from pytest_novelty.cassette import open_store
 from pytest_novelty.judges.base import Expected, Judge
 from pytest_novelty.judges.llm.prices import Tokens
 from pytest_novelty.looks import SampleRange
+from pytest_novelty.model import Conclusion, Record
 from pytest_novelty.plan import Plan
+from pytest_novelty.recording import Recorder
 from pytest_novelty.reports.text import plural, show_usd
 from pytest_novelty.store import NOT_REUSED, MemoryStore, VerdictStore
+from pytest_novelty.verdicts import SIMILAR
 
 _CHARACTERS_A_TOKEN = 4
 """The usual rule of thumb for English; stated wherever an estimate rests on it."""
 _TOKENS_OUT = 300
 """Assumed of a model's answer until one is stored: a few sentences of reasoning and the verdict."""
+_SPAN, _REASON = "x" * 300, "x" * 200
+"""Assumed of a statement that is to be audited, until it is made."""
 _BATCH = 200
 
 
 @dataclass
 class Estimated:
-    """Calls of one judge on one suite under one variant."""
+    """Calls of one judge on one suite under one variant. ``audits``: the judge whose statements it is asked about, if it audits;
+    ``at_most``: calls of which nobody knows whether they will be made.
+    """
 
     judge: str
     suite: str
@@ -40,6 +48,8 @@ class Estimated:
     basis: str = ""
     seconds_a_call: float | None = None
     in_flight: int = 1
+    audits: str = ""
+    at_most: int = 0
 
     @property
     def missing(self) -> int:
@@ -79,7 +89,7 @@ class DryRun:
         known = sum(cost for cost in costs if cost is not None)
         total = show_usd(known) if None not in costs else f"{show_usd(known)} and an unknown amount"
         missing = sum(part.missing for part in self.parts)
-        most = "at most " if self.may_stop else ""
+        most = "at most " if self.may_stop or any(part.at_most for part in self.parts) else ""
         lines.append(f"in all: {most}{plural(missing, 'call')} to make, {total}{self._time()}")
         bounds = [part.bound_usd for part in self.parts if part.bound_usd]
         if bounds:
@@ -88,12 +98,15 @@ class DryRun:
                 "settles what it cost; a smaller budget judges nothing"
             )
         if self.budget_usd is not None and known > self.budget_usd:
+            verb, stop = ("may be", "might") if any(part.at_most for part in self.parts) else ("is", "would")
             lines.append(
-                f"the budget of {show_usd(self.budget_usd)} is too small: the run would stop within it, with paired data"
+                f"the budget of {show_usd(self.budget_usd)} {verb} too small: the run {stop} stop within it, with paired data"
             )
         return lines + [f"no outcome can pass a gate: {text}" for text in self.announcements]
 
     def _line(self, part: Estimated) -> str:
+        if part.audits:
+            return self._line_of_audits(part)
         variant = "" if part.variant == "reference" else f" [{part.variant}]"
         tokens = ""
         if part.characters_in:
@@ -104,6 +117,21 @@ class DryRun:
         to_make = self.anew or f"{part.stored:,} stored, {part.missing:,} to make"
         calls = f"{plural(part.calls, 'call')}, {to_make}"
         return f"{part.judge} on {part.suite}{variant}: {calls}{tokens}, {show_usd(part.cost_usd)} ({part.basis}){_time_of(part)}"
+
+    def _line_of_audits(self, part: Estimated) -> str:
+        variant = "" if part.variant == "reference" else f" [{part.variant}]"
+        known = part.calls - part.at_most
+        counts = []
+        if known or not part.at_most:
+            counts.append(f"{plural(known, 'audit')} of stored verdicts, {part.stored:,} stored")
+        if part.at_most:
+            what = "only positives whose evidence is found are audited, and no statement twice"
+            counts.append(f"at most {plural(part.at_most, 'audit')} of verdicts to come ({what})")
+        most = "at most " if part.at_most else ""
+        return (
+            f"{part.judge} auditing {part.audits} on {part.suite}{variant}: {' and '.join(counts)}, {most}{part.missing:,} to "
+            f"make, {most}{show_usd(part.cost_usd)} ({part.basis}){_time_of(part)}"
+        )
 
     def _time(self) -> str:
         seconds = [part.seconds for part in self.parts]
@@ -138,15 +166,17 @@ def estimate_run(plan: Plan, cases: Iterable[Case]) -> DryRun:
     if settings.store.exists():
         store = open_store(settings.store, offline=True)
     planner = CallPlanner(plan.prompts, settings.seed)
-    parts: dict[tuple[str, str, str], Estimated] = {}
+    parts: dict[tuple[str, ...], Estimated] = {}
+    audits = _Audits(plan, planner, store, bool(anew))
     try:
         batch: list[Case] = []
         for case in cases:
             batch.append(case)
             if len(batch) == _BATCH:
-                _add(parts, batch, planner, store, bool(anew))
+                _add(parts, batch, planner, store, bool(anew), audits)
                 batch = []
-        _add(parts, batch, planner, store, bool(anew))
+        _add(parts, batch, planner, store, bool(anew), audits)
+        parts |= audits.parts
         for part in parts.values():
             _price(part, plan, store)
     finally:
@@ -156,11 +186,12 @@ def estimate_run(plan: Plan, cases: Iterable[Case]) -> DryRun:
 
 
 def _add(
-    parts: dict[tuple[str, str, str], Estimated],
+    parts: dict[tuple[str, ...], Estimated],
     batch: Sequence[Case],
     planner: CallPlanner,
     store: VerdictStore,
     asks_anew: bool,
+    audits: _Audits,
 ) -> None:
     planned = [(case, planner.plan(case)) for case in batch]
     stored = {} if asks_anew else store.get([call.key for _, calls in planned for call in calls])
@@ -175,10 +206,66 @@ def _add(
                 part.characters_in += sum(len(message["content"]) for message in call.request.messages)
                 if part.expected is None:
                     part.expected = case.judge.expect(call.request)
+        audits.add(case, calls, stored)
+
+
+class _Audits:
+    """What auditors will be asked: of stored verdicts what they state, of others at most what they can state."""
+
+    def __init__(self, plan: Plan, planner: CallPlanner, store: VerdictStore, asks_anew: bool) -> None:
+        self.parts: dict[tuple[str, ...], Estimated] = {}
+        self._plan, self._planner, self._store, self._asks_anew = plan, planner, store, asks_anew
+        self._recorder = Recorder()
+        self._seen: set[str] = set()
+        self._assumed: dict[tuple[str, str, str], Call] = {}
+
+    def add(self, case: Case, calls: Sequence[Call], stored: Mapping[str, Record]) -> None:
+        """The audits of one case, by each auditor of its judge."""
+        if case.judge.name not in self._plan.panels or not cites(case.suite.protocol):
+            return
+        known = [call for call in calls if call.key in stored and stored[call.key].status not in NOT_REUSED]
+        records = [self._recorder.reread(call, stored[call.key]) for call in known]
+        to_come = (len(calls) - len(known)) * most_statements(case)
+        for auditor in self._plan.panels[case.judge.name]:
+            key = ("audits", auditor.name, case.judge.name, case.suite.name, case.variant.name)
+            part = self.parts.setdefault(
+                key, Estimated(auditor.name, case.suite.name, case.variant.name, audits=case.judge.name)
+            )
+            planned = [one for row in plan_audits(auditor, known, records).values() for one in row if one is not None]
+            self._add_known(part, [self._planner.plan(one)[0] for one in planned])
+            if to_come:
+                self._count(part, self._example(auditor, case), to_come)
+                part.calls += to_come
+                part.at_most += to_come
+
+    def _add_known(self, part: Estimated, calls: Sequence[Call]) -> None:
+        new = {call.key: call for call in calls if call.key not in self._seen}
+        self._seen.update(new)
+        stored = {} if self._asks_anew else self._store.get(list(new))
+        part.calls += len(new)
+        for call in new.values():
+            if call.key in stored and stored[call.key].status not in NOT_REUSED:
+                part.stored += 1
+            else:
+                self._count(part, call, 1)
+
+    def _count(self, part: Estimated, call: Call, times: int) -> None:
+        part.characters_in += times * sum(len(message["content"]) for message in call.request.messages)
+        if part.expected is None:
+            part.expected = call.case.judge.expect(call.request)
+
+    def _example(self, auditor: Judge, case: Case) -> Call:
+        key = (auditor.name, case.suite.name, case.instance.dimension)
+        if key not in self._assumed:
+            assumed = Conclusion(SIMILAR, (_SPAN, _SPAN), _REASON)
+            self._assumed[key] = self._planner.plan(
+                audit_case(auditor, case.suite.name, case.instance.dimension, assumed)
+            )[0]
+        return self._assumed[key]
 
 
 def _price(part: Estimated, plan: Plan, store: VerdictStore) -> None:
-    judge = next(item for item in plan.judges if item.name == part.judge)
+    judge = next(item for item in (*plan.judges, *plan.all_auditors) if item.name == part.judge)
     cost, seconds, count = store.means(judge.name, judge.version)
     part.seconds_a_call = seconds
     part.in_flight = min(plan.settings.concurrency, judge.traits.max_concurrency or plan.settings.concurrency)

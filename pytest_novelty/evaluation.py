@@ -70,8 +70,8 @@ def evaluate(
         is decided.
     concurrency: calls in flight at once.
     reference: the judge that the others are compared with, instead of each with each.
-    auditor: who is asked whether reasons follow from the evidence; by default only words are compared. Of several the first
-        that is of another family than the judge.
+    auditor: who is asked whether reasons follow from the evidence; by default only words are compared. Of several all that
+        are of another family than the judge are asked, the first one's word counts, and their agreement is told.
     own_family: a judge may be audited by its own family.
     budget_usd: stop before the next call would exceed it; the report is then of what was judged.
     store: a path of a store file (verdicts are kept and reused), or None: nothing is kept.
@@ -214,6 +214,8 @@ def _run(
                 continue
             try:
                 results.append(runner.result(case))
+                if runner.last_missing is not None:
+                    raise runner.last_missing
             except BudgetReached:
                 unjudged += 1
     finally:
@@ -223,6 +225,7 @@ def _run(
     notes += stopping.finish()
     if unjudged:
         notes.append(f"the budget is reached: {unjudged} of {len(cases)} cases were not judged")
+    is_short = unjudged or any(result.audits.unpaid for result in results)
     return make_report(
-        plan, results, unenforced="the budget is reached" if unjudged else "", notes=notes, made=runner.made
+        plan, results, unenforced="the budget is reached" if is_short else "", notes=notes, made=runner.made
     )

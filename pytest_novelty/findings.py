@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from pytest_novelty.answers import ODDITIES
+from pytest_novelty.audits import Audits
 from pytest_novelty.headline import percent
 from pytest_novelty.metrics.intervals import clopper_pearson
 from pytest_novelty.metrics.view import View
@@ -129,6 +130,32 @@ def find_of_calls(outcomes: Sequence[CaseResult]) -> list[str]:
         *find_filtered(outcomes),
         *find_oddities(outcomes),
     ]
+
+
+def find_lacking_audits(plan: Plan, outcomes: Sequence[CaseResult]) -> list[str]:
+    """Audits that gave no verdict, and those that the budget did not allow."""
+    grouped: dict[tuple[str, str], list[Audits]] = {}
+    for result in outcomes:
+        if result.audits.wanted:
+            grouped.setdefault((result.judge, result.suite), []).append(result.audits)
+    found = []
+    for (judge, suite), audits in sorted(grouped.items()):
+        kinds: Counter[str] = Counter()
+        for each in audits:
+            kinds.update(each.failed)
+        names = " and ".join(auditor.name for auditor in plan.panels.get(judge, ()))
+        left = "those statements are unchecked, and verified F1 has bounds over them"
+        if kinds:
+            told = ", ".join(f"{count} {kind}" for kind, count in sorted(kinds.items()))
+            first = next(each.message for each in audits if each.failed)
+            count = f"{kinds.total()} of {sum(each.calls for each in audits)} audits"
+            why = f"; the first: {first}" if first else ""
+            found.append(f"{count} of {judge} on {suite} by {names} gave no verdict ({told}): {left}{why}")
+        if unpaid := sum(each.unpaid for each in audits):
+            found.append(
+                f"{unpaid} audits of {judge} on {suite} by {names} were not made, the budget is reached: {left}"
+            )
+    return found
 
 
 def find_oddities(outcomes: Sequence[CaseResult]) -> list[str]:

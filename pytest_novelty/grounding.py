@@ -48,7 +48,7 @@ def _ground(call: Call, group: Group, findings: list[Finding]) -> Ground:
         for member, finding in zip(group.members, findings, strict=True)
     )
     _, members, found, failures = zip(*rows, strict=True)
-    return Ground(members, found, failures, bool(group.reason.strip()))
+    return Ground(members, found, failures, group.auditable)
 
 
 @lru_cache(maxsize=512)  # every vote and order of an instance asks again

@@ -6,10 +6,11 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
-from pytest_novelty.calls import TOLD, Call, changed_parts
+from pytest_novelty.calls import TOLD, Call, Case, changed_parts
 from pytest_novelty.errors import MissingVerdictError
 from pytest_novelty.masking import make_mask, shorten
 from pytest_novelty.model import Record
+from pytest_novelty.store import VerdictStore
 
 _MAX_SHOWN: Final = 200
 _KNOWN_AS: Final = {"api_base": "api_base (of the judge file, else OPENAI_BASE_URL)"}
@@ -20,7 +21,7 @@ def explain_missing(calls: Sequence[Call], stored: Sequence[Record]) -> MissingV
     first, count, planned = calls[0], len(calls), calls[0].case.planned_calls
     judge = first.case.judge
     cost, is_bound = _cost_of_recording(calls, [record.cost_usd for record in stored if record.cost_usd is not None])
-    price = "at an unknown cost" if cost is None else f"at {'no more than' if is_bound else 'about'} ${cost:.4f}"
+    price = _price(cost, is_bound)
     of = f"{count} of {planned} verdicts" if planned > 1 else "the verdict"
     error = MissingVerdictError(
         f"offline, and {of} of {judge.name} {'is' if count == 1 else 'are'} not recorded: {_cause(first, stored, count)}",
@@ -30,6 +31,40 @@ def explain_missing(calls: Sequence[Call], stored: Sequence[Record]) -> MissingV
     )
     error.calls, error.cost_usd, error.is_bound = count, cost, is_bound
     return error
+
+
+def explain_missing_audits(case: Case, calls: Sequence[Call], store: VerdictStore) -> MissingVerdictError:
+    """What to tell of a case whose verdict is there and whose audits (``calls``) are not recorded."""
+    cost, is_bound = cost_of_audits(calls, store)
+    names = " and ".join(dict.fromkeys(call.case.judge.name for call in calls))
+    count = len(calls)
+    audits = "1 audit" if count == 1 else f"{count:,} audits"
+    error = MissingVerdictError(
+        f"offline, and {audits} of {case.judge.name} by {names} {'is' if count == 1 else 'are'} not recorded: "
+        "its verdict stands, and these statements are unchecked",
+        instance=case.instance.id,
+        hint=f"Recording takes {count:,} call{'' if count == 1 else 's'} {_price(cost, is_bound)}: run without --novelty-offline "
+        "(and its cassette), then export again; --novelty-missing=warn goes on without",
+    )
+    error.calls, error.cost_usd, error.is_bound = count, cost, is_bound
+    return error
+
+
+def cost_of_audits(calls: Sequence[Call], store: VerdictStore) -> tuple[float | None, bool]:
+    """(USD of recording audits, whether that is the most): as declared, as in stored calls, or the bound of such calls."""
+    total, is_bound = 0.0, False
+    for auditor in {call.case.judge.name: call.case.judge for call in calls}.values():
+        own = [call for call in calls if call.case.judge.name == auditor.name]
+        mean = store.means(auditor.name, auditor.version)[0]
+        cost, is_most = _cost_of_recording(own, [] if mean is None else [mean])
+        if cost is None:
+            return None, False
+        total, is_bound = total + cost, is_bound or is_most
+    return total, is_bound
+
+
+def _price(cost: float | None, is_bound: bool) -> str:
+    return "at an unknown cost" if cost is None else f"at {'no more than' if is_bound else 'about'} ${cost:.4f}"
 
 
 def _cause(call: Call, stored: Sequence[Record], count: int) -> str:

@@ -9,6 +9,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
+from pytest_novelty.answers import split_oddities
+from pytest_novelty.audits import Audits
 from pytest_novelty.calls import Case
 from pytest_novelty.grounding import read_grounds
 from pytest_novelty.judges.base import Traits
@@ -85,7 +87,9 @@ class Trace(NamedTuple):
 
 
 class CaseResult(NamedTuple):
-    """Everything the run's end needs of one case. ``kinds`` counts failures, ``oddities`` what was strange but could be read."""
+    """Everything the run's end needs of one case. ``kinds`` counts failures, ``oddities`` what was strange but could be read;
+    ``audits``: what an auditor that is asked was asked about its statements.
+    """
 
     judge: str
     suite: str
@@ -96,6 +100,7 @@ class CaseResult(NamedTuple):
     trace: Trace = Trace()
     kinds: Mapping[str, int] = MappingProxyType({})
     oddities: Mapping[str, int] = MappingProxyType({})
+    audits: Audits = Audits()
 
     @property
     def label(self) -> tuple[str, str, str, str]:
@@ -131,7 +136,7 @@ def case_result(
     if reason := _reason(outcome.label, records):
         outcome = outcome._replace(reason=reason)
     failed = [record.kind for record in records if record.status != OK]
-    odd = [record.kind for record in records if record.kind and record.status == OK]
+    odd = [oddity for record in records if record.status == OK for oddity in split_oddities(record.kind)]
     retrieves = [record.retrieved for record in records if record.retrieved is not None]
     judge, suite, variant, instance = case.label
     return CaseResult(
@@ -147,14 +152,14 @@ def case_result(
     )
 
 
-def with_audits(result: CaseResult, audits: Sequence[Record]) -> CaseResult:
-    """The result with what auditing it took among its calls, their cost and their tokens. ``audits``: those of this run."""
-    if not audits:
-        return result
-    usage, more = result.usage, _usage(audits, audits)
+def with_audits(result: CaseResult, audits: Audits, fresh: Sequence[Record], reused: int) -> CaseResult:
+    """The result with what auditing it took among its calls, their cost and their tokens. ``fresh``: the audits of this run."""
+    usage, more = result.usage, _usage(fresh, fresh)
     return result._replace(
+        audits=audits,
         usage=usage._replace(
             made=usage.made + more.made,
+            reused=usage.reused + reused,
             retries=usage.retries + more.retries,
             cost_usd=usage.cost_usd + more.cost_usd,
             unpriced=usage.unpriced + more.unpriced,
@@ -162,7 +167,7 @@ def with_audits(result: CaseResult, audits: Sequence[Record]) -> CaseResult:
             tokens_out=sum_told([(usage.made, usage.tokens_out), (more.made, more.tokens_out)]),
             tokens_cached=usage.tokens_cached + more.tokens_cached,
             tokens_reasoning=usage.tokens_reasoning + more.tokens_reasoning,
-        )
+        ),
     )
 
 

@@ -21,7 +21,7 @@ from pytest_novelty.gates import (
     parse_gate,
 )
 from pytest_novelty.judges.base import Judge, share_rates
-from pytest_novelty.judges.families import choose_auditor
+from pytest_novelty.judges.families import choose_auditors
 from pytest_novelty.judges.registry import resolve_judges
 from pytest_novelty.looks import SampleRange, level_of
 from pytest_novelty.model import REFERENCE, Instance, Suite, Variant
@@ -132,8 +132,8 @@ class Plan:
     suites: dict[str, SuitePlan] = field(default_factory=dict)
     prompts: dict[str, Prompt] = field(default_factory=dict)
     skipped: dict[tuple[str, str, str], str] = field(default_factory=dict)
-    auditors: Mapping[str, Judge] = field(default_factory=dict)
-    """By the judge that they audit; a judge that is not there is audited by its words."""
+    panels: Mapping[str, tuple[Judge, ...]] = field(default_factory=dict)
+    """Auditors by the judge that they audit, first the one whose word counts; a judge not there is audited by its words."""
 
     def add_suite(self, named: str | Suite, variants: Sequence[str] | None = None) -> SuitePlan:
         """Resolve a suite by name or path; a suite added before is extended by the variants. Raises NoveltyError."""
@@ -177,19 +177,25 @@ class Plan:
                     f"the auditor {auditor.name!r} does not judge {AUDITED_BY}",
                     hint=f"It declares protocols: {', '.join(auditor.traits.protocols or ())}",
                 )
-        chosen = {
-            judge.name: choose_auditor(judge, auditors, own_family=self.settings.own_family or is_by_words(auditors[0]))
-            for judge in self.judges
-        }
-        self.auditors = {name: auditor for name, auditor in chosen.items() if not is_by_words(auditor)}
-        for auditor in self.auditors.values():
+        chosen = {judge.name: self._panel_of(judge, auditors) for judge in self.judges}
+        self.panels = {name: panel for name, panel in chosen.items() if not all(map(is_by_words, panel))}
+        for auditor in self.all_auditors:
             if auditor.traits.uses_prompt:
                 name = auditor.prompt_of(AUDITED_BY, AUDIT)
                 self.prompts[name] = resolve_prompt(name, self.settings.base, AUDITED_BY)
 
+    def _panel_of(self, judge: Judge, auditors: Sequence[Judge]) -> tuple[Judge, ...]:
+        weak = [auditor for auditor in auditors if is_by_words(auditor)]
+        return choose_auditors(judge, auditors, of_no_family=weak, own_family=self.settings.own_family)
+
+    @property
+    def all_auditors(self) -> tuple[Judge, ...]:
+        """Every auditor that is asked, by name once."""
+        return tuple({item.name: item for panel in self.panels.values() for item in panel}.values())
+
     def auditor_of(self, judge: str) -> str:
-        """The name of who audits a judge."""
-        return self.auditors[judge].name if judge in self.auditors else WEAK
+        """The name of who audits a judge, with a word that counts."""
+        return self.panels[judge][0].name if judge in self.panels else WEAK
 
     def _choose_variants(self, suite: Suite, named: Sequence[str] | None) -> tuple[Variant, ...]:
         """The reference first, then the chosen ones in the suite's order.

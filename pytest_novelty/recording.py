@@ -8,7 +8,7 @@ import traceback
 from collections.abc import Iterable
 from typing import Any, Final
 
-from pytest_novelty.answers import ODDITIES, Reading, read_answer, read_raw
+from pytest_novelty.answers import ODDITIES, Reading, join_oddities, read_answer, read_raw, split_oddities
 from pytest_novelty.calls import Call
 from pytest_novelty.grounding import check_grounds, write_grounds
 from pytest_novelty.masking import make_mask
@@ -92,8 +92,9 @@ class Recorder:
             label = case.protocol.label_of(verdict, call.shown_ids)
             score, abstained, reason = verdict.score, verdict.abstained, mask(verdict.reason)
             grounds = write_grounds(check_grounds(call, verdict))
-            if extras.oddity:
-                kind, message = extras.oddity, f"the answer {ODDITIES[extras.oddity]}"
+            if extras.oddities:
+                kind = join_oddities(extras.oddities)
+                message = f"the answer {' and '.join(ODDITIES[oddity] for oddity in split_oddities(kind))}"
         cost = case.judge.traits.cost_usd_per_call if extras.cost_usd is None else extras.cost_usd
         return Record(
             call.key,

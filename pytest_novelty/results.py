@@ -21,6 +21,7 @@ from pytest_novelty.errors import SettingsError, UnknownNameError
 from pytest_novelty.findings import (
     find_degenerate,
     find_few_clusters,
+    find_lacking_audits,
     find_looked_up,
     find_no_reference,
     find_of_calls,
@@ -31,7 +32,7 @@ from pytest_novelty.findings import (
 from pytest_novelty.gates import MAX
 from pytest_novelty.headline import make_headline
 from pytest_novelty.measuring import MetricRow, VariantResult, measure
-from pytest_novelty.metrics.auditors import Auditors, compare_auditors
+from pytest_novelty.metrics.auditors import Auditors, compare_auditors, compare_panels
 from pytest_novelty.metrics.catalogue import FamilyMetric, PairMetric, get_metric
 from pytest_novelty.metrics.comparison import Comparison
 from pytest_novelty.metrics.grounded import Grounding, ground
@@ -69,6 +70,9 @@ class Calls:
     known_usd: float = 0.0
     """What the calls of known cost took."""
     unfinished: int = 0
+    audits: int = 0
+    """Of those made and reused."""
+    audits_failed: int = 0
 
 
 @dataclass(frozen=True)
@@ -214,6 +218,7 @@ def make_report(
         *find_degenerate(views),
         *find_looked_up(views),
         *find_of_calls(judged),
+        *find_lacking_audits(plan, judged),
         *find_old(judged, plan.settings.max_age_days, dt.datetime.now(dt.UTC)),
         *find_few_clusters(views),
         *find_shared_ideas(views),
@@ -276,6 +281,8 @@ def _add_suite(report: Report, planned: SuitePlan, views: Mapping[tuple[str, str
             Grounded(judge, planned.suite.name, variant, plan.auditor_of(judge), ground(view))
             for (variant, judge), view in sorted(views.items())
         ]
+        panels = {name: [auditor.name for auditor in panel] for name, panel in plan.panels.items()}
+        report.auditors += compare_panels(planned.suite.name, views, panels)
     report.gates += decide_gates(plan, planned, views, measured.rows, unenforced)
     ran = [name for name in judges if any(name == judge for _, judge in views)]
     prices = {name: price_of(plan, planned, name, views) for name in ran}
@@ -314,6 +321,8 @@ def _count_calls(plan: Plan, outcomes: Sequence[CaseResult], run: Made) -> Calls
         tokens_reasoning=sum(use.tokens_reasoning for use in uses),
         known_usd=known,
         unfinished=unfinished,
+        audits=sum(result.audits.calls for result in outcomes),
+        audits_failed=sum(sum(result.audits.failed.values()) for result in outcomes),
     )
 
 

@@ -7,21 +7,20 @@ import os
 from collections.abc import Callable, Iterable, Sequence
 from typing import Final
 
-from pytest_novelty.auditing import audit_by_words, cites, hear, plan_audits
+from pytest_novelty.auditing import audit_by_words, cites
 from pytest_novelty.budget import Ledger
 from pytest_novelty.calls import Call, CallPlanner, Case
 from pytest_novelty.engine import Engine
 from pytest_novelty.errors import MissingVerdictError, NoveltyError, RunError
 from pytest_novelty.generations import past_store
+from pytest_novelty.hearing import Hearing, Label
 from pytest_novelty.misses import explain_missing
-from pytest_novelty.model import OK, Ground, Record
+from pytest_novelty.model import OK, Record
 from pytest_novelty.outcomes import CaseResult, case_result, with_audits
 from pytest_novelty.plan import Plan
 from pytest_novelty.store import VerdictStore
 from pytest_novelty.tally import Made
 from pytest_novelty.tickets import Ticket
-
-Label = tuple[str, str, str, str]
 
 _BATCH: Final = 256
 """Calls that are queued together: one look into the store for all of them."""
@@ -54,7 +53,7 @@ class Runner:
         self._generation = generation
         self._planner = CallPlanner(plan.prompts, settings.seed)
         self._engine = Engine(
-            list({judge.name: judge for judge in (*plan.judges, *plan.auditors.values())}.values()),
+            list({judge.name: judge for judge in (*plan.judges, *plan.all_auditors)}.values()),
             store,
             concurrency=max(1, settings.concurrency // workers),
             ledger=ledger,
@@ -67,14 +66,13 @@ class Runner:
         self._expected: list[Case] = []
         self._next = 0
         self._tickets: dict[Label, Ticket | NoveltyError] = {}
-        self._audits: dict[Label, tuple[dict[int, list[Case | None]], dict[str, Ticket]]] = {}
-        """Of cases whose calls have ended: what is to be audited by the place of the vote, and the audits by name."""
-        self._counted: set[str] = set()
-        """Audits by key: several cases may wait for one call, which was made once."""
+        self._hearing = Hearing(self._engine, self._planner, store)
         self._begun: set[str] = set()
         self._cancelled = False
         self.last_failures: list[Record] = []
         """The records without a valid verdict of the case that was asked for last."""
+        self.last_missing: MissingVerdictError | None = None
+        """What to tell of audits of that case that are not recorded."""
 
     def expect(self, cases: Iterable[Case]) -> None:
         """The cases in the order in which they will be asked for. Nothing is sent before the first is."""
@@ -84,11 +82,13 @@ class Runner:
     def result(self, case: Case, tick: Callable[[], None] | None = None) -> CaseResult:
         """The result of one case, when its last call is committed.
 
+        Audits that could not be had leave their statements unchecked (``CaseResult.audits``, ``last_missing``).
         Raises MissingVerdictError (offline), BudgetReached, PromptError, JudgeError, StoreError.
         """
         if os.getpid() != self._pid:
             raise RunError("the process was forked after judging began", hint="Run without a plugin that forks tests")
         label = case.label
+        self.last_missing = None
         if label not in self._tickets:
             self._skip_to(case)
         if label not in self._tickets:
@@ -108,52 +108,24 @@ class Runner:
         threshold = self._plan.settings.fixed_threshold
         if not cites(case.suite.protocol):
             return case_result(case, records, fresh, threshold)
-        if case.judge.name not in self._plan.auditors:
+        panel = self._plan.panels.get(case.judge.name)
+        if panel is None:
             return case_result(case, records, fresh, threshold, audit_by_words(ticket.calls, records))
-        self._audit(label, ticket)
+        self._hearing.queue(label, ticket, panel)
         self._audit_ahead()
-        audited, asked = self._hear(label, records, tick)
-        return with_audits(case_result(case, records, fresh, threshold, audited), asked)
-
-    def _audit(self, label: Label, ticket: Ticket) -> None:
-        """Queue the audits of a case whose calls have ended."""
-        if label in self._audits:
-            return
-        records = [record for record in ticket.records if record is not None]
-        planned = plan_audits(self._plan.auditors[ticket.calls[0].case.judge.name], ticket.calls, records)
-        cases = {case.instance.id: case for row in planned.values() for case in row if case is not None}
-        tickets = self._engine.submit([self._planner.plan(case) for case in cases.values()])
-        self._audits[label] = planned, dict(zip(cases, tickets, strict=True))
+        heard = self._hearing.hear(case, records, lambda: self._tick(tick))
+        self.last_missing = heard.missing
+        result = case_result(case, records, fresh, threshold, heard.grounds)
+        return with_audits(result, heard.audits, heard.fresh, heard.reused)
 
     def _audit_ahead(self) -> None:
         """The same of cases that were asked ahead, so that auditors do not wait for the cases to be asked for one by one."""
-        audited = self._plan.auditors
+        panels = self._plan.panels
         for label, ticket in self._tickets.items():
             if isinstance(ticket, Ticket) and ticket.is_complete:
                 case = ticket.calls[0].case
-                if case.judge.name in audited and cites(case.suite.protocol):
-                    self._audit(label, ticket)
-
-    def _hear(
-        self, label: Label, records: Sequence[Record], tick: Callable[[], None] | None
-    ) -> tuple[dict[int, tuple[Ground, ...]], list[Record]]:
-        """(the audited grounds of each record by place, the audits that were asked for in this run), once all have ended."""
-        planned, tickets = self._audits.pop(label)
-        said: dict[str, Record | None] = {}
-        asked: list[Record] = []
-        for name, ticket in tickets.items():
-            self._engine.wait(ticket, tick=lambda: self._tick(tick))
-            if ticket.missing:
-                raise self._missing(ticket.missing)
-            record = said[name] = ticket.records[0]
-            if record is not None and 0 not in ticket.reused and record.key not in self._counted:
-                self._counted.add(record.key)
-                asked.append(record)
-        audited = {
-            place: hear(records[place], [None if case is None else said[case.instance.id] for case in row])
-            for place, row in planned.items()
-        }
-        return audited, asked
+                if case.judge.name in panels and cites(case.suite.protocol):
+                    self._hearing.queue(label, ticket, panels[case.judge.name])
 
     def cancel(self) -> None:
         """Make the thread that waits give up."""

@@ -10,6 +10,10 @@ NOT_SIMILAR: Final = "not similar"
 SUPPORTED: Final = "supported"
 UNSUPPORTED: Final = "unsupported"
 
+LONGEST_SPAN: Final = 2_000
+LONGEST_REASON: Final = 1_000
+"""Characters. One to three sentences and at most two have less; what is longer is not looked at."""
+
 DIMENSIONS: Final = ("task", "problem", "method")
 """In which papers are compared."""
 
@@ -23,6 +27,11 @@ class Group(NamedTuple):
     members: tuple[int, ...]
     evidence: tuple[str, ...]
     reason: str = ""
+
+    @property
+    def auditable(self) -> bool:
+        """There is a reason, and one that can be put to an auditor."""
+        return len(self.reason) <= LONGEST_REASON and bool(self.reason.strip())
 
 
 class Ground(NamedTuple):

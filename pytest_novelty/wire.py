@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, Final
 
+from pytest_novelty.audits import Audits
 from pytest_novelty.digests import canonical_json
 from pytest_novelty.evidence.checking import FAILURES
 from pytest_novelty.evidence.checking import STATUSES as FOUND
@@ -49,6 +50,8 @@ def to_wire(result: CaseResult, suite: Suite, instance: Instance) -> str:
         value["kinds"] = dict(result.kinds)
     if result.oddities:
         value["odd"] = dict(result.oddities)
+    if result.audits != Audits():
+        value["audits"] = list(result.audits)
     if result.trace != Trace():
         value["trace"] = [result.trace.leaked, result.trace.late, result.trace.overlap]
     value["use"] = [
@@ -117,7 +120,13 @@ def from_wire(value: Mapping[str, Any], suite: Suite, instance: Instance) -> Cas
         trace=Trace(*value["trace"]) if "trace" in value else Trace(),
         kinds=value.get("kinds", {}),
         oddities=value.get("odd", {}),
+        audits=_audits(value["audits"]) if "audits" in value else Audits(),
     )  # fmt: skip
+
+
+def _audits(value: Sequence[Any]) -> Audits:
+    audits = Audits(*value)
+    return audits._replace(opinions=tuple(map(tuple, audits.opinions)))
 
 
 @lru_cache(maxsize=4096)

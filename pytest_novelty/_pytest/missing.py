@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
+from pytest_novelty.audits import sum_missing
 from pytest_novelty.reports.text import plural, show_usd
 
 if TYPE_CHECKING:
     from pytest_novelty._pytest.session import NoveltySession
+    from pytest_novelty.outcomes import CaseResult
 
 Missed: TypeAlias = tuple[bool, int, float | None, bool]
 """Of a case that is not recorded: whether it was skipped, the calls it takes, their cost in USD, whether that is the most."""
@@ -16,7 +18,7 @@ Missed: TypeAlias = tuple[bool, int, float | None, bool]
 
 def what_is_missing(session: NoveltySession, reported: int, *, cut_short: bool) -> Iterator[str]:
     """``reported``: calls that the cases which ended have made."""
-    yield from what_is_unrecorded(session.missed)
+    yield from what_is_unrecorded(session.missed, audited=bool(session.plan.panels))
     if session.unpaid:
         yield _budget_note(session)
     made = session.made.calls
@@ -30,8 +32,8 @@ def what_is_missing(session: NoveltySession, reported: int, *, cut_short: bool) 
         yield "workers were stopped: calls of cases that did not end are stored and not counted here"
 
 
-def what_is_unrecorded(missed: Sequence[Missed]) -> Iterator[str]:
-    """How many cases are not recorded, and what recording all of them takes."""
+def what_is_unrecorded(missed: Sequence[Missed], *, audited: bool) -> Iterator[str]:
+    """How many cases are not recorded, and what recording all of them takes. Nobody knows what there will be to audit."""
     if not missed:
         return
     calls = sum(each[1] for each in missed)
@@ -44,8 +46,21 @@ def what_is_unrecorded(missed: Sequence[Missed]) -> Iterator[str]:
     yield (
         f"{not_judged(len(missed))}: offline, and {'its' if len(missed) == 1 else 'their'} verdicts are not recorded; recording "
         f"all of them takes {plural(calls, 'call')} {cost}"
+        + (", what audits them not counted" if audited else "")
         + ("; -rs tells what changed of each" if any(each[0] for each in missed) else "")
     )
+
+
+def what_is_unaudited(results: Sequence[CaseResult]) -> Iterator[str]:
+    """Audits that are not recorded, of cases whose verdicts are."""
+    lacking = sum_missing(result.audits for result in results)
+    if lacking.missing:
+        most = "no more than " if lacking.is_bound else ""
+        cost = "an unknown cost" if lacking.missing_usd is None else f"{most}about {show_usd(lacking.missing_usd)}"
+        yield (
+            f"{plural(lacking.missing, 'audit')} {'is' if lacking.missing == 1 else 'are'} not recorded: offline, and what they "
+            f"would check is unchecked; recording them takes {plural(lacking.missing, 'call')} at {cost}"
+        )
 
 
 def not_judged(count: int) -> str:

@@ -92,8 +92,9 @@ OPTIONS: Final = (
     ),
     Option(
         "--novelty-auditor",
-        "A judge that is asked whether the reasons of the others follow from their evidence. Of several the first that is of "
-        "another family than the judge. Default: lexical, which compares words.",
+        "A judge that is asked whether the reasons of the others follow from their evidence. Of several all that are of another "
+        "family than the judge are asked: the first one's word counts, and their agreement is told. Default: lexical, which "
+        "compares words.",
         "JUDGE",
         "list",
     ),

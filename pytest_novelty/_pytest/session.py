@@ -22,7 +22,7 @@ from pytest_novelty._pytest.collecting import Collecting, load_report_modules, n
 from pytest_novelty._pytest.goldens import Goldens
 from pytest_novelty._pytest.ids import case_ids, gate_id
 from pytest_novelty._pytest.looking import Looking, refuse_workers
-from pytest_novelty._pytest.missing import Missed, what_is_missing
+from pytest_novelty._pytest.missing import Missed, what_is_missing, what_is_unaudited
 from pytest_novelty._pytest.options import read_settings
 from pytest_novelty._pytest.registration import conftests_read, merge_gates, merge_names
 from pytest_novelty._pytest.slices import cut
@@ -257,6 +257,8 @@ class NoveltySession:
         if getattr(self.config.option, "xmlpath", None):
             item.user_properties.append(("novelty_result", result.outcome.result))
             item.user_properties.append(("novelty_label", plain(str(result.outcome.label))))
+        if runner.last_missing is not None and self.plan.settings.missing != "warn":
+            pytest.fail(plain(str(runner.last_missing)), pytrace=False)  # the verdict is kept: it is on the report
         return result.outcome, runner.last_failures
 
     def _give_up(self, problem: NoveltyError, item: pytest.Item) -> NoReturn:
@@ -342,8 +344,8 @@ class NoveltySession:
             results = self.results()
             made = sum(result.usage.made for result in results)
             self.notes += what_is_missing(self, made, cut_short=bool(unenforced))
-            self.notes += self._looking.finish()
-            if self.unpaid:
+            self.notes += [*what_is_unaudited(results), *self._looking.finish()]
+            if self.unpaid or any(result.audits.unpaid for result in results):
                 unenforced = unenforced or "the budget is reached"
             self.report = make_report(self.plan, results, unenforced=unenforced, notes=self.notes, made=self.made)
             self.written += self._against.add_to(self.report)

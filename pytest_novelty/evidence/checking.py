@@ -18,7 +18,9 @@ from typing import Final
 from pytest_novelty.evidence.aligned import ABSENT, NEAR, VERBATIM, Haystack, Located
 from pytest_novelty.evidence.folding import fold
 from pytest_novelty.evidence.quoting import locate
+from pytest_novelty.evidence.wording import FUNCTION
 from pytest_novelty.sections import only_references, split_sections
+from pytest_novelty.verdicts import LONGEST_SPAN
 
 HALLUCINATED: Final = "hallucinated"
 MISSING: Final = "missing"
@@ -30,8 +32,17 @@ TITLE_ONLY: Final = "title_only"
 SCHEMA_ECHO: Final = "schema_echo"
 NOWHERE: Final = "nowhere"
 EMPTY: Final = "empty"
-FAILURES: Final = (NOWHERE, SCHEMA_ECHO, OTHER_PAPER, REFERENCE_LIST, TITLE_ONLY, EMPTY)
-"""Where evidence comes from that is not in the text. The first, in this order, of its pieces' failures names the span."""
+TOO_LITTLE: Final = "too_little"
+TOO_LONG: Final = "too_long"
+FAILURES: Final = (NOWHERE, SCHEMA_ECHO, OTHER_PAPER, REFERENCE_LIST, TITLE_ONLY, EMPTY, TOO_LITTLE, TOO_LONG)
+"""Where evidence comes from that is not in the text. The first, in this order, of its pieces' failures names the span. The last
+three are of spans that are no evidence whatever they are taken from: their status is "missing".
+"""
+
+_CONTENT: Final = 4
+"""Letters of a word with a content."""
+_FEWEST: Final = {0: 6, 1: 3, 2: 2}
+"""How many words a span must have to be evidence, by how many of them (two or more) have a content."""
 
 _LIST_HEADINGS: Final = ("reference", "bibliography", "literature", "workscited")
 _LONGEST_HEADING: Final = 110
@@ -55,6 +66,11 @@ _ECHOES: Final = frozenset(
         "reason",
     }
 )
+_EMPTY_WORDS: Final = FUNCTION | frozenset(
+    "same some very each most more other only what when where while about both these they them your ours".split()  # noqa: SIM905
+)
+_WORD: Final = re.compile(r"[\u3040-\u9fff\uac00-\ud7a3]|[^\W_\u3040-\u9fff\uac00-\ud7a3]+")
+"""Where words are written without spaces, a letter counts as one."""
 _BRACKETED: Final = re.compile(r"\s*(?:<[^<>]+>|\{\{?[^{}]+\}\}?)\s*")
 
 
@@ -195,13 +211,33 @@ def check_span(
     instructions: the prompt's own words and the descriptions in its answer schema, *without* the papers, to name an echo.
     """
     text = span or ""
+    if len(text) > LONGEST_SPAN:  # before anything that takes time
+        return Finding(MISSING, None, TOO_LONG)
     pieces = [_piece(words, located) for words, located in locate(text, source.body)]
     if not pieces or _plain(text) in _PLACEHOLDERS:
         return Finding(MISSING, None, EMPTY)
-    if all(piece.status != HALLUCINATED for piece in pieces):
-        worst = NEAR if any(piece.status == NEAR for piece in pieces) else VERBATIM
-        return Finding(worst, min(piece.score for piece in pieces), pieces=tuple(pieces))
-    return _name(text, pieces, source, others, instructions)
+    if any(piece.status == HALLUCINATED for piece in pieces):
+        return _name(text, pieces, source, others, instructions)
+    return _found(pieces)
+
+
+def _found(pieces: list[Piece]) -> Finding:
+    """All pieces are in the text. A title among them, which has no place there, is no part of what is cited."""
+    if _says_little(" ".join(piece.text for piece in pieces if piece.end)):
+        return Finding(MISSING, None, TOO_LITTLE)
+    worst = NEAR if any(piece.status == NEAR for piece in pieces) else VERBATIM
+    return Finding(worst, min(piece.score for piece in pieces), pieces=tuple(pieces))
+
+
+def _says_little(span: str) -> bool:
+    """So few words that many texts have them, whatever they are about."""
+    words = [word.casefold() for word in _WORD.findall(span)]
+    return len(words) < _FEWEST[min(sum(map(_has_content, words)), 2)]
+
+
+def _has_content(word: str) -> bool:
+    letters = sum(map(str.isalpha, word))
+    return word not in _EMPTY_WORDS and letters >= (_CONTENT if word.isascii() else 1)
 
 
 def _piece(words: str, located: Located) -> Piece:
@@ -236,8 +272,7 @@ def _name(
         named = [_as_heading(piece) if piece.failure == TITLE_ONLY else piece for piece in named]
     failing = [piece for piece in named if piece.failure]
     if not failing:
-        worst = NEAR if any(piece.status == NEAR for piece in named) else VERBATIM
-        return Finding(worst, min(piece.score for piece in named), pieces=tuple(named))
+        return _found(named)
     worst_piece = min(failing, key=lambda piece: FAILURES.index(piece.failure))
     score = min(piece.score for piece in named)
     other = other if worst_piece.failure == OTHER_PAPER else None

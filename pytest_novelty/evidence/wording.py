@@ -50,7 +50,7 @@ BOUND_BEFORE: Final = ("not", "no", "never", "without", "cannot", "neither")
 BOUND_BEHIND: Final = ("not", "never")
 """Words that a clause must not be torn from: a quotation does not begin behind one or end before one."""
 
-_FUNCTION: Final = _words(
+FUNCTION: Final = _words(
     """a an the of in on at to by for from as with and or but that which who this these those it its their our we they is are was
     were be been being has have had do does did can could will would may might must should also then thus so such there here than
     into over via per"""
@@ -106,7 +106,11 @@ _PAIRS: Final = (
 )  # fmt: skip
 
 _ENDINGS: Final = _words("s es er est ed ing ly en d e")
-_TOKEN: Final = re.compile(r"\d[\d.,:/ ]*\d%?|\d%?")
+_TOKEN: Final = re.compile(r"(\d(?:[\d.,:/ ]*\d)?)(%?)([^\W\d_]*)")
+"""A number, a percent sign, and the letters that are written to it: of "10k", "12kg" and "5th" these are part of the number."""
+_APART: Final = re.compile(r"(?<=\d) (?=[^\W\d_])")
+_RANGE_BEFORE: Final = re.compile(r"\d-$")
+_RANGE_BEHIND: Final = re.compile(r"-\d")
 _SIGNS: Final = frozenset("<>=+%\u00b1\u2264\u2265\u2260\u2248\u00ac\u0338\u2208\u2209\u00f7")
 _LONGEST_ADDITION: Final = 9
 _LONGEST_OMISSION: Final = 24
@@ -139,9 +143,13 @@ def cuts_word(head: str, quoted: str, tail: str) -> str:
     """
     if head in _PREFIXES or tail in _SUFFIXES:
         return NEGATION
-    if quoted[0].isdigit() and head and (head[-1] in "0123456789.,:/" or head == "-"):
+    if quoted[0].isdigit() and head and (head[-1] in "0123456789.,:/" or head == "-" or _RANGE_BEFORE.search(head)):
         return NUMBER
-    if quoted[-1].isdigit() and tail and tail[0] in "0123456789.,:/%":
+    if (
+        quoted[-1].isdigit()
+        and tail
+        and (tail[0] in "0123456789.,:/%" or tail[0].isalpha() or _RANGE_BEHIND.match(tail))
+    ):
         return NUMBER
     return ""
 
@@ -162,7 +170,7 @@ def _turned(difference: Difference) -> str:
     quoted, source = _lower(difference.quoted), _lower(difference.source)
     if _negations(quoted) != _negations(source):
         return NEGATION
-    if _numbers(quoted) != _numbers(source):
+    if _numbers(quoted) != _numbers(source) and _numbers(_joined(quoted)) != _numbers(_joined(source)):
         return NUMBER
     if difference.counted and quoted and source and not _is_same_unit(quoted[0], source[0]):
         return NUMBER
@@ -204,7 +212,7 @@ def _beyond_slips(difference: Difference) -> str:
 def _content(difference: Difference) -> list[str]:
     """Words of the quotation that are not in the source's and carry a meaning."""
     source = _lower(difference.source)
-    return [word for word in _lower(difference.quoted) if word not in _FUNCTION and word not in source]
+    return [word for word in _lower(difference.quoted) if word not in FUNCTION and word not in source]
 
 
 def _moved(differences: Sequence[Difference]) -> bool:
@@ -216,7 +224,7 @@ def _moved(differences: Sequence[Difference]) -> bool:
             return True
         added += quoted - source
         left_out += source - quoted
-    return any(word not in _FUNCTION and len(word) > 2 for word in added & left_out)
+    return any(word not in FUNCTION and len(word) > 2 for word in added & left_out)
 
 
 def _lower(words: Sequence[str]) -> list[str]:
@@ -236,11 +244,16 @@ def _numbers_in(word: str) -> Iterator[str]:
         yield _NUMERALS[word]
         return
     for found in _TOKEN.finditer(word):
+        number, percent, letters = found.groups()
         sign = "-" if found.start() and word[found.start() - 1] == "-" and not word[: found.start() - 1] else ""
-        number = found[0].replace(",", "").rstrip("%")
-        yield sign + number
-        if found[0].endswith("%"):
-            yield "%"
+        yield sign + number + letters
+        if percent:
+            yield percent
+
+
+def _joined(words: Sequence[str]) -> list[str]:
+    """With units joined to their numbers: "12 kg" and "12kg" are the same."""
+    return _APART.sub("", " ".join(words)).split()
 
 
 def _wordless(words: Sequence[str]) -> list[str]:
@@ -258,7 +271,7 @@ def _is_name(word: str) -> bool:
 def _is_same_unit(one: str, other: str) -> bool:
     from rapidfuzz.distance import OSA
 
-    return one in _FUNCTION or other in _FUNCTION or OSA.normalized_similarity(one, other) >= _SAME_NAME
+    return one in FUNCTION or other in FUNCTION or OSA.normalized_similarity(one, other) >= _SAME_NAME
 
 
 def is_number(word: str) -> bool:

@@ -44,11 +44,16 @@ def family_of_model(name: str) -> str:
     return found[0] if found else own
 
 
-def choose_auditor(judge: Judge, auditors: Sequence[Judge], *, own_family: bool) -> Judge:
-    """The first auditor that is of another family than the judge, or with ``own_family`` the first. Raises SettingsError."""
-    for auditor in auditors:
-        if own_family or not _is_kin(judge, auditor):
-            return auditor
+def choose_auditors(
+    judge: Judge, auditors: Sequence[Judge], *, of_no_family: Sequence[Judge] = (), own_family: bool
+) -> tuple[Judge, ...]:
+    """The auditors that are of another family than the judge (or of none), or with ``own_family`` all. Raises SettingsError if
+    there is none.
+    """
+    if chosen := tuple(
+        auditor for auditor in auditors if own_family or auditor in of_no_family or not _is_kin(judge, auditor)
+    ):
+        return chosen
     names = ", ".join(auditor.name for auditor in auditors)
     told = f" ({family})" if (family := family_of(judge)) else ""
     raise SettingsError(

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+import numpy as np
+
 from pytest_novelty.metrics.agreement import AuditorAgreement, Opinions, Validation, agree, validate
+from pytest_novelty.metrics.sampled import Items
 from pytest_novelty.metrics.view import View
 from pytest_novelty.verdicts import SUPPORTED, UNSUPPORTED
 
@@ -13,7 +16,7 @@ from pytest_novelty.verdicts import SUPPORTED, UNSUPPORTED
 @dataclass(frozen=True)
 class Auditors:
     """``validations``: by judge, against the suite's labels, if it has any. ``agreement``: of several judges on the instances
-    that all of them judged; None of one.
+    that all of them judged, or of several auditors on the statements of a suite of papers; None of one.
     """
 
     suite: str
@@ -37,6 +40,28 @@ def compare_auditors(suite: str, variant: str, views: Mapping[str, View]) -> Aud
     return Auditors(
         suite, variant, validations, agree(units, {name: opinions_of(view) for name, view in shared.items()})
     )
+
+
+def compare_panels(
+    suite: str, views: Mapping[tuple[str, str], View], panels: Mapping[str, Sequence[str]]
+) -> list[Auditors]:
+    """Of suites whose answers are audited by several: their agreement over statements, those of an instance as a cluster.
+    ``views`` by variant and judge; ``panels``: names of auditors by judge.
+    """
+    found = []
+    groups: dict[tuple[str, tuple[str, ...]], list[View]] = {}
+    for (variant, judge), view in sorted(views.items()):
+        if len(panel := tuple(panels.get(judge, ()))) > 1:
+            groups.setdefault((variant, panel), []).append(view)
+    for (variant, panel), held in groups.items():
+        rows = [(r.instance, said) for view in held for r in view.results for said in r.audits.opinions]
+        if not rows:
+            continue
+        places = {name: place for place, name in enumerate(sorted({name for name, _ in rows}))}
+        units = Items(len(rows), np.array([places[name] for name, _ in rows]), held[0].level)
+        opinions = {name: [said[place] for _, said in rows] for place, name in enumerate(panel)}
+        found.append(Auditors(suite, variant, {}, agree(units, opinions)))
+    return found
 
 
 def opinions_of(view: View) -> Opinions:

@@ -263,7 +263,9 @@ def _is_settled(view: View) -> bool:
     """A reason was judged; or there was none to judge, since no positive verdict came so far: then nothing is open, either."""
     key = "settled"
     if key not in view.memo:
-        view.memo[key] = _is_audited(view) or not _counts(view).counts[..., cascade.OPEN].any()
+        wanted = any(result.audits.wanted for result in view.results)  # also where no audit could be had
+        is_open = bool(_counts(view).counts[..., cascade.OPEN].any())
+        view.memo[key] = wanted or _is_audited(view) or not is_open
     return bool(view.memo[key])
 
 

@@ -8,15 +8,20 @@ from typing import Final
 
 from pytest_novelty.model import Failure, Json
 from pytest_novelty.protocols.base import describe, violates
+from pytest_novelty.verdicts import LONGEST_REASON, LONGEST_SPAN
 
 MISSING_SPAN: Final = "missing span"
 MISSING_REASON: Final = "missing reason"
 LONG_REASON: Final = "long reason"
+OVERLONG_SPAN: Final = "overlong span"
+OVERLONG_REASON: Final = "overlong reason"
 STRAY_SPAN: Final = "stray span"
 VIOLATIONS: Final = {
     MISSING_SPAN: "cited no evidence for a paper of a positive verdict",
     MISSING_REASON: "gave no reason for a positive verdict",
     LONG_REASON: "gave a reason of more than two sentences",
+    OVERLONG_SPAN: f"cited a span of more than {LONGEST_SPAN:,} characters, which is not looked for",
+    OVERLONG_REASON: f"gave a reason of more than {LONGEST_REASON:,} characters, which is not audited",
     STRAY_SPAN: "cited a paper that is no member of the group; that span counts for nothing",
 }
 """What an answer may break and still be read: the verdict stands, and its evidence is missing. Counted, never repaired."""
@@ -39,12 +44,16 @@ def read_span(value: Mapping[str, Json], key: str, where: str = "") -> str | Fai
 
 
 def broken_rules(spans: tuple[str, ...], reason: str) -> tuple[str, ...]:
-    """The violations of a positive statement, in the order of VIOLATIONS."""
+    """The violations of a positive statement."""
     broken = []
     if not all(span.strip() for span in spans):
         broken.append(MISSING_SPAN)
+    if any(len(span) > LONGEST_SPAN for span in spans):
+        broken.append(OVERLONG_SPAN)
     if not reason.strip():
         broken.append(MISSING_REASON)
+    elif len(reason) > LONGEST_REASON:  # counting its sentences would take long
+        broken.append(OVERLONG_REASON)
     elif count_sentences(reason) > _MOST_SENTENCES:
         broken.append(LONG_REASON)
     return tuple(broken)

@@ -100,14 +100,16 @@ def _accounts(judges: Sequence[Judge]) -> Iterator[str]:
 def _auditors(plan: Plan) -> Iterator[str]:
     """Who audits whom, and where nobody can tell whether the two are of one family."""
     for judge in plan.judges:
-        if judge.name in plan.auditors and any(
+        if judge.name in plan.panels and any(
             cites(planned.suite.protocol) and judge.judges(planned.suite.protocol) for planned in plan.suites.values()
         ):
-            auditor = plan.auditors[judge.name]
+            auditor, *others = plan.panels[judge.name]
             family = family_of(judge)
             told = f"family {family}" if family else "whose family is not known (it may declare family)"
-            price = _price(auditor)
-            yield f"{auditor.name}, {price}, audits {judge.name}, {told}; what audits cost is in no estimate"
+            yield f"{auditor.name}, {_price(auditor)}, audits {judge.name}, {told}"
+            if others:
+                named = ", ".join(f"{other.name} ({_price(other)})" for other in others)
+                yield f"{named} audit the same for their agreement with {auditor.name}, whose word counts"
 
 
 def calls_in_flight(plan: Plan, workers: int) -> int:

@@ -31,6 +31,8 @@ _MEANT: Final = {
     "reference_list": "of a list of references",
     "title_only": "a title",
     "empty": "no evidence",
+    "too_little": "too few words to be evidence",
+    "too_long": "too long to be evidence",
 }
 
 

@@ -16,7 +16,7 @@ from pytest_novelty.reports.between_runs import cost_block, detail_blocks, metri
 from pytest_novelty.reports.blocks import Block
 from pytest_novelty.reports.grounding import grounding_blocks
 from pytest_novelty.reports.tables import DECISIONS, Justify
-from pytest_novelty.reports.text import clean, made_calls, plural, show_interval, show_usd, show_value
+from pytest_novelty.reports.text import clean, failed_calls, made_calls, plural, show_interval, show_usd, show_value
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -204,8 +204,7 @@ def _judge_blocks(report: Report) -> Iterator[Block]:
 def _calls(report: Report) -> str:
     calls = report.calls
     return (
-        f"Calls: {made_calls(calls)}, {calls.reused:,} reused, {calls.failed:,} without a valid verdict; "
-        f"cost {show_usd(calls.cost_usd)}."
+        f"Calls: {made_calls(calls)}, {calls.reused:,} reused, {failed_calls(calls)}; cost {show_usd(calls.cost_usd)}."
     )
 
 

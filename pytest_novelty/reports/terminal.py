@@ -20,6 +20,7 @@ from pytest_novelty.reports.grounding import grounding_blocks
 from pytest_novelty.reports.tables import Justify, gate_cells, new_table, styled
 from pytest_novelty.reports.text import (
     clean,
+    failed_calls,
     made_calls,
     name_label,
     plural,
@@ -244,8 +245,7 @@ def _closing(report: Report) -> Iterator[Any]:
         tokens = f", {taken} tokens in{cached} and {given.removesuffix(' of')} out{reasoned}"
     retried = f", {plural(calls.retried, 'retry', 'retries')}" if calls.retried else ""
     yield styled(
-        f"Calls: {made_calls(calls)}, {calls.reused:,} reused, {calls.failed:,} without a valid verdict{retried}; "
-        f"{spent}{tokens}{speed}."
+        f"Calls: {made_calls(calls)}, {calls.reused:,} reused, {failed_calls(calls)}{retried}; {spent}{tokens}{speed}."
     )
     steps = list(_next_steps(report))
     for index, step in enumerate(steps):

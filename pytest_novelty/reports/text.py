@@ -51,6 +51,12 @@ def made_calls(calls: Calls) -> str:
     return f"{calls.made:,} made{unfinished}"
 
 
+def failed_calls(calls: Calls) -> str:
+    """Calls without a valid verdict; audits apart, whose failures leave statements unchecked and no case without a verdict."""
+    audits = f", {calls.audits_failed:,} of {plural(calls.audits, 'audit')} without one" if calls.audits_failed else ""
+    return f"{calls.failed:,} without a valid verdict{audits}"
+
+
 def clean(text: str, limit: int = 10_000) -> str:
     """One line without control characters (a judge's reason may hold escape sequences) and without lone surrogates."""
     text = " ".join("".join(char if char.isprintable() else " " for char in printable(text)).split())

@@ -8,7 +8,15 @@ from typing import Any
 
 import pytest
 
-from pytest_novelty.answers import CONTRADICTION, NOT_UTF8, read_answer, read_raw
+from pytest_novelty.answers import (
+    CONTRADICTION,
+    NOT_UTF8,
+    ODDITIES,
+    join_oddities,
+    read_answer,
+    read_raw,
+    split_oddities,
+)
 from pytest_novelty.judges.base import Traits
 from pytest_novelty.model import NOT_NOVEL, NOVEL, SCHEMA_VIOLATION, TRUNCATED, UNPARSED, Document, Failure, Verdict
 from pytest_novelty.protocols import PROTOCOLS
@@ -139,7 +147,7 @@ def test_a_text_is_held_against_the_declared_schema_and_a_dict_is_not() -> None:
 def test_an_oddity_of_an_answer_that_was_read(wrap: Any, text: str, oddity: str) -> None:
     reading = read_answer(wrap(text), POINTWISE, Traits(), None)
     assert reading.verdict == Verdict(NOT_NOVEL, reason=reading.verdict.reason)  # type: ignore[union-attr]
-    assert reading.extras.oddity == oddity
+    assert reading.extras.oddities == ((oddity,) if oddity else ())
 
 
 def test_a_served_model_is_named_without_control_characters() -> None:
@@ -207,3 +215,13 @@ def test_a_stored_answer_is_read_by_the_present_declarations() -> None:
     raw = read_answer({"winner": "tie"}, PAIRWISE, Traits(), None).raw
     assert isinstance(read_raw(raw, PAIRWISE, Traits(), None).verdict, Failure)
     assert read_raw(raw, PAIRWISE, Traits(may_tie=True), None).verdict == Verdict("tie")
+
+
+def test_every_rule_that_an_answer_breaks_is_counted() -> None:
+    """Not the first alone; and a record tells them all."""
+    text = '{"is_similar": false} {"is_similar": true, "evidence_a": "", "evidence_b": "One span.", "reason": "One. Two. Three."}'
+    oddities = read_answer(text, PROTOCOLS["similarity"], Traits(), None, shown=2).extras.oddities
+    assert oddities == (CONTRADICTION, "missing span", "long reason")
+    assert split_oddities(join_oddities([*oddities, "long reason"])) == list(oddities)
+    assert split_oddities("") == []
+    assert not any(", " in oddity for oddity in ODDITIES)

@@ -41,6 +41,7 @@ LAYERS = [
         "applicability",
         "grounding",
         "auditing",
+        "audits",
         "outcomes",
         "wire",
         "recording",
@@ -53,6 +54,7 @@ LAYERS = [
     [
         "derivation",
         "misses",
+        "hearing",
         "runner",
         "baseline",
         "findings",

@@ -12,6 +12,7 @@ from typing import Any
 import jsonschema
 import pytest
 
+from pytest_novelty.audits import Audits
 from pytest_novelty.errors import SettingsError
 from pytest_novelty.evaluation import evaluate
 from pytest_novelty.judges.base import bind_judge
@@ -174,11 +175,15 @@ def test_calls_are_counted(written: dict[str, Any], report: Report) -> None:
 @pytest.mark.parametrize(("unpriced", "cost_usd"), [(0, 6.0), (1, None)])
 def test_what_cases_took_is_summed(unpriced: int, cost_usd: float | None, report: Report) -> None:
     usage = Usage(2, 3, 4, 0.25, unpriced, 5, 6, (100, 300), (), 1, 2)
-    results = [result._replace(usage=usage, kinds={"timeout": 7, "echo": 1}) for result in report.outcomes]
+    audits = Audits(4, 3, {"timeout": 2})
+    results = [
+        result._replace(usage=usage, kinds={"timeout": 7, "echo": 1}, audits=audits) for result in report.outcomes
+    ]
     assert report_to_dict(make_report(report.plan, results))["calls"] == {
         "planned": 48, "made": 48, "reused": 72, "retried": 96, "failed": 192, "tokens_in": 120, "tokens_out": 144,
         "cost_usd": cost_usd, "unpriced": 24 * unpriced, "latency_s": {"p50": 0.2, "p90": 0.3, "p99": 0.3, "max": 0.3}, "tokens_cached": 24,
         "tokens_reasoning": 48, "known_usd": 6.0, "unfinished": 0,
+        "audits": 72, "audits_failed": 48,
     }  # fmt: skip
 
 

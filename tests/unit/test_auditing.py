@@ -26,6 +26,7 @@ from pytest_novelty.reports.terminal import render
 from pytest_novelty.results import Report
 from pytest_novelty.validation import load_schema
 from pytest_novelty.verdicts import NOT_SIMILAR, SIMILAR, SUPPORTED, UNSUPPORTED
+from pytest_novelty.wire import from_wire, to_wire
 
 LIST = "[1] Folding of maps by machines in the navy, 1931, by an admiral."
 LINES = {
@@ -249,7 +250,18 @@ def test_what_an_auditor_does_not_answer_is_unchecked(answer: Any) -> None:
     report = evaluate({"planted": planted("perfect")}, make_suite("similarity"), auditor={"mute": auditor(says)})
     (item,) = report.grounding
     assert item.found.rates["unchecked_rate"].value == 1
-    assert not item.found.audited
+    assert item.found.audited  # somebody was asked: verified F1 is told, with its bounds
+    verified = item.found.rates["verified_f1"]
+    assert (verified.lower, verified.upper) == (0, item.found.rates["f1"].value)
+    (finding,) = [text for text in report.findings if "audits" in text]
+    assert finding.startswith("6 of 6 audits of planted on made by mute gave no verdict (6 ")
+    if answer is None:
+        assert "(6 judge raised): those statements are unchecked" in finding
+        assert "the first: RuntimeError: out of order" in finding
+    assert "6 of 6 audits without one" in render(report, width=200)
+    written = json.loads(json.dumps(report.to_dict()))
+    jsonschema.validate(written, load_schema("report"))
+    assert (written["calls"]["audits"], written["calls"]["audits_failed"]) == (6, 6)
 
 
 def test_only_what_is_grounded_is_audited() -> None:
@@ -265,8 +277,11 @@ def test_audits_are_kept(tmp_path: Path) -> None:
     judge.version = "1"  # type: ignore[attr-defined]
     for asked in (6, 0):
         first.asked.clear()
-        evaluate({"planted": judge}, make_suite("similarity"), auditor={"first": first}, store=path)
+        report = evaluate({"planted": judge}, make_suite("similarity"), auditor={"first": first}, store=path)
         assert len(first.asked) == asked
+        assert report.calls.made + report.calls.reused == 12 + 6
+        assert (report.calls.made > 0) is (asked > 0)
+        assert report.calls.unfinished == 0
 
 
 def test_a_model_is_not_audited_by_its_own_family() -> None:
@@ -281,9 +296,60 @@ def test_a_model_is_not_audited_by_its_own_family() -> None:
     told = evaluate({"planted": judge}, suite, auditor={"gpt-5": gpt}, own_family=True)
     assert told.grounding[0].auditor == "gpt-5"
     gpt.asked.clear()
+    kin = evaluate({"planted": judge}, suite, auditor=[{"gpt-5": gpt}, "lexical"])
+    assert (kin.grounding[0].auditor, gpt.asked) == ("lexical", [])
     report = evaluate({"planted": judge}, suite, auditor={"gpt-5": gpt, "claude-5": claude})
     assert report.grounding[0].auditor == "claude-5"
     assert gpt.asked == []
+
+
+def test_several_auditors_are_held_against_each_other() -> None:
+    """All are asked the same; the first one's word counts."""
+    lax = auditor(lambda request: {"supported": True})
+    strict = auditor(lambda request: {"supported": "hull" in request.evidence_a + request.evidence_b})
+    mute = auditor(lambda request: "")
+    judge = planted("perfect")
+    report = evaluate(
+        {"planted": judge}, make_suite("similarity"), auditor={"lax": lax, "strict": strict, "mute": mute}
+    )
+    assert len(lax.asked) == len(strict.asked) == len(mute.asked) == 6
+    assert report.grounding[0].auditor == "lax"
+    assert report.grounding[0].found.rates["verified_f1"].value == report.metric("f1").value
+    (item,) = report.auditors
+    assert item.agreement is not None
+    assert item.agreement.agreement["lax", "strict"].value == pytest.approx(2 / 3)
+    assert item.agreement.agreement["lax", "mute"].value is None
+    assert "Auditors on made, among each other" in render(report, width=120)
+    jsonschema.validate(json.loads(json.dumps(report.to_dict())), load_schema("report"))
+    lines = [line for line in announce(report.plan, {}, {}) if line.startswith("novelty auditor")]
+    assert "strict (" in lines[1]
+    assert lines[1].endswith("audit the same for their agreement with lax, whose word counts")
+
+
+def test_what_auditors_say_travels() -> None:
+    lax = auditor(lambda request: {"supported": True})
+    strict = auditor(lambda request: {"supported": "hull" in request.evidence_a + request.evidence_b})
+    suite = make_suite("grouping")
+    report = evaluate({"planted": planted("perfect")}, suite, auditor={"lax": lax, "strict": strict})
+    instances = {instance.id: instance for instance in suite.instances}
+    assert any(result.audits.opinions for result in report.outcomes)
+    for result in report.outcomes:
+        instance = instances[result.instance]
+        assert from_wire(json.loads(to_wire(result, suite, instance)), suite, instance).audits == result.audits
+
+
+def test_an_audit_that_is_not_paid_for_takes_no_verdict_with_it() -> None:
+    """Else the cases that are left would be those without a positive verdict."""
+    dear = auditor(lambda request: {"supported": True}, cost_usd_per_call=0.05)
+    judge = planted("perfect")
+    judge.cost_usd_per_call = 0.0  # type: ignore[attr-defined]
+    report = evaluate({"planted": judge}, make_suite("similarity"), auditor={"dear": dear}, budget_usd=0.1)
+    assert len(dear.asked) == 2
+    judged = [result for result in report.outcomes if result.audits.wanted]
+    assert judged
+    assert any(
+        "audits of planted on made by dear were not made, the budget is reached" in one for one in report.findings
+    )
 
 
 def test_an_auditor_has_to_judge_reasons() -> None:
@@ -321,8 +387,7 @@ def test_the_header_says_who_audits_whom() -> None:
     report = evaluate({"planted": planted("perfect")}, make_suite("similarity"), auditor={"gpt-5": gpt})
     lines = [line for line in announce(report.plan, {}, {}) if line.startswith("novelty auditor")]
     assert lines == [
-        "novelty auditor: gpt-5, $0.01 a call, audits planted, whose family is not known (it may declare family); "
-        "what audits cost is in no estimate"
+        "novelty auditor: gpt-5, $0.01 a call, audits planted, whose family is not known (it may declare family)"
     ]
     assert report.calls.cost_usd is None  # the judge's own calls have no price
     free = planted("perfect")

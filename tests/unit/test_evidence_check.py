@@ -14,11 +14,14 @@ from pytest_novelty.evidence import (
     REFERENCE_LIST,
     SCHEMA_ECHO,
     TITLE_ONLY,
+    TOO_LITTLE,
+    TOO_LONG,
     VERBATIM,
     Haystack,
     Source,
     check_span,
 )
+from pytest_novelty.verdicts import LONGEST_SPAN
 
 TITLE = "Cranes by Jig"
 TEXT = f"""# {TITLE}
@@ -238,10 +241,39 @@ def test_texts_without_spaces() -> None:
     ).found
 
 
-def test_a_whole_paper_as_evidence_is_refused_in_good_time() -> None:
+class Untouched(Source):
+    """A source in which nothing may be looked for."""
+
+    @property
+    def body(self) -> Haystack:  # type: ignore[override]
+        raise AssertionError("something was looked for")
+
+
+def test_what_is_too_long_for_a_quotation_is_not_even_looked_for() -> None:
     text = " ".join(f"Sentence {number} is about folding" for number in range(3_000))
-    assert check_span(text, Source("", text)).status == VERBATIM
-    assert not check_span(text.replace("Sentence 7 ", "Sentence 8 "), Source("", text)).found
+    assert check_span(text[:LONGEST_SPAN], Source("", text)).status == VERBATIM
+    for span in (text[: LONGEST_SPAN + 1], "x" * 2_000_000, "fold ... " * 3_000):
+        finding = check_span(span, Untouched("", text))
+        assert (finding.status, finding.failure) == (MISSING, TOO_LONG)
+
+
+@pytest.mark.parametrize("span", ["a", "We", "of", "is", "8", "on a", "paper", "We fold", "... paper ..."])
+def test_a_word_or_two_is_no_evidence(span: str) -> None:
+    text = "We fold 8 cranes of paper on a table. It is done."
+    finding = check_span(span, Source("", text))
+    assert (finding.status, finding.failure) == (MISSING, TOO_LITTLE)
+
+
+def test_a_word_beside_the_title_is_no_evidence() -> None:
+    paper = Source("Cranes by Jig and Other Machines", "We fold cranes of paper on a table.")
+    assert check_span("Cranes by Jig and Other Machines. We fold cranes of paper", paper).found
+    finding = check_span("Cranes by Jig and Other Machines ... fold", paper)
+    assert not finding.found
+
+
+@pytest.mark.parametrize("span", ["8 cranes of paper", "paper table", "fold 8 cranes"])
+def test_a_few_words_with_a_content_are(span: str) -> None:
+    assert check_span(span, Source("", "We fold 8 cranes of paper. A paper table is set.")).found
 
 
 def test_lone_surrogates_stop_nothing() -> None:

@@ -80,7 +80,8 @@ def test_planted_judges_land_where_they_belong(
     spans: tuple[Any, Any], found: tuple[str, str], failures: tuple[str, str]
 ) -> None:
     expected = Ground(("a", "b"), found, failures, True)
-    assert grounds_of(answer(*spans)) == [expected, expected]  # in both orders: spans follow the papers
+    grounds = [ground._replace(supported=None) for ground in grounds_of(answer(*spans))]
+    assert grounds == [expected, expected]  # in both orders: spans follow the papers
 
 
 def test_only_what_was_shown_is_searched() -> None:

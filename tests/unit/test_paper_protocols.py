@@ -49,14 +49,20 @@ def test_a_positive_verdict_is_a_group_of_two() -> None:
         ({"evidence_a": None, "reason": None}, ("missing span", "missing reason")),
         ({"reason": "One. Two. Three."}, ("long reason",)),
         ({"reason": "One. Two."}, ()),
+        ({"reason": "x" * 1_000}, ()),
+        ({"reason": "Hm. " * 300_000}, ("overlong reason",)),
+        ({"evidence_a": "x" * 2_000}, ()),
+        (
+            {"evidence_a": "x" * 2_001, "evidence_b": "", "reason": ""},
+            ("missing span", "overlong span", "missing reason"),
+        ),
     ],
 )
 def test_a_rule_broken_by_a_positive_verdict_is_told(changes: dict[str, Any], violations: tuple[str, ...]) -> None:
     found = read("similarity", {**PROVED, **changes})
     assert isinstance(found, Verdict)
     assert (found.label, found.violations) == (SIMILAR, violations)
-    oddity = read_answer({**PROVED, **changes}, SIMILARITY, Traits(), None, shown=2).extras.oddity
-    assert oddity == (violations[0] if violations else "")
+    assert read_answer({**PROVED, **changes}, SIMILARITY, Traits(), None, shown=2).extras.oddities == violations
     assert set(violations) <= set(ODDITIES)
 
 

@@ -1,0 +1,52 @@
+"""What auditing a case took, and what of it is lacking: audits that failed, that are not recorded, that were not paid for."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
+from typing import NamedTuple
+
+from pytest_novelty.model import OK, Record
+
+_MAX_MESSAGE = 200
+
+
+class Audits(NamedTuple):
+    """Of one case. A statement that several cases make is audited once, and counted with the first of them.
+
+    wanted: statements that an auditor was to be asked about, counted with each case.
+    calls: audits made or reused; ``failed`` counts those without a verdict by kind, ``message`` is of the first.
+    missing: audits that are not recorded, offline; recording them costs ``missing_usd`` (None: unknown), at most if ``is_bound``.
+    unpaid: audits that the budget did not allow.
+    opinions: of each statement, what each of several auditors says; None where one does not answer.
+    """
+
+    wanted: int = 0
+    calls: int = 0
+    failed: Mapping[str, int] = MappingProxyType({})
+    message: str = ""
+    missing: int = 0
+    missing_usd: float | None = 0.0
+    is_bound: bool = False
+    unpaid: int = 0
+    opinions: tuple[tuple[bool | None, ...], ...] = ()
+
+
+def count_audits(wanted: int, records: Sequence[Record], unpaid: int) -> Audits:
+    """``records``: the audits that this case accounts for."""
+    failed = [record for record in records if record.status != OK]
+    kinds = Counter(record.kind or record.status for record in failed)
+    message = failed[0].message[:_MAX_MESSAGE] if failed else ""
+    return Audits(wanted, len(records), dict(sorted(kinds.items())), message, unpaid=unpaid)
+
+
+def sum_missing(audits: Iterable[Audits]) -> Audits:
+    """What is missing in all of them: the known costs added up, None if none is known."""
+    lacking = [each for each in audits if each.missing]
+    known = [each.missing_usd for each in lacking if each.missing_usd is not None]
+    return Audits(
+        missing=sum(each.missing for each in lacking),
+        missing_usd=sum(known) if known or not lacking else None,
+        is_bound=any(each.is_bound for each in lacking),
+    )

@@ -1,0 +1,110 @@
+"""Asks auditors about the statements of cases whose calls have ended, and hears what they say."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+from pytest_novelty.auditing import hear, opinion_in, plan_audits
+from pytest_novelty.audits import Audits, count_audits
+from pytest_novelty.calls import Call, CallPlanner, Case
+from pytest_novelty.engine import Engine
+from pytest_novelty.errors import BudgetReached, MissingVerdictError
+from pytest_novelty.judges.base import Judge
+from pytest_novelty.misses import cost_of_audits, explain_missing_audits
+from pytest_novelty.model import OK, Ground, Record
+from pytest_novelty.store import VerdictStore
+from pytest_novelty.tickets import Ticket
+
+Label = tuple[str, str, str, str]
+
+
+class Heard(NamedTuple):
+    """``grounds`` of records by place, with what the auditor says; ``fresh`` and ``reused``: audits that this case accounts for.
+    ``missing``: what to tell of audits that are not recorded.
+    """
+
+    grounds: dict[int, tuple[Ground, ...]]
+    fresh: list[Record]
+    reused: int
+    audits: Audits
+    missing: MissingVerdictError | None
+
+
+class _Queued(NamedTuple):
+    """Cases by the place of the vote and the group in its answer, and a ticket of each auditor by the case's name."""
+
+    planned: dict[int, list[Case | None]]
+    tickets: list[dict[str, Ticket]]
+
+
+class Hearing:
+    """Of one process. An audit that cannot be had (it failed, is not recorded, is beyond the budget) takes no verdict with it:
+    the statement stays unchecked. To drop such a case would leave those without a positive verdict.
+    """
+
+    def __init__(self, engine: Engine, planner: CallPlanner, store: VerdictStore) -> None:
+        self._engine = engine
+        self._planner = planner
+        self._store = store
+        self._queued: dict[Label, _Queued] = {}
+        self._asked: dict[str, Ticket] = {}
+        """Audits by key; those that ended with a verdict are in the store, and what failed is not asked again in this run."""
+        self._counted: set[str] = set()
+        """Keys of audits: several cases may wait for one call, which was made once."""
+        self._lacking: set[str] = set()
+
+    def queue(self, label: Label, ticket: Ticket, panel: Sequence[Judge]) -> None:
+        """Ask each auditor of the panel about the statements of a case whose calls have ended; the word of the first counts."""
+        if label in self._queued:
+            return
+        records = [record for record in ticket.records if record is not None]
+        planned = plan_audits(panel[0], ticket.calls, records)
+        cases = {case.instance.id: case for row in planned.values() for case in row if case is not None}
+        queued = []
+        for auditor in panel:
+            calls = {name: self._planner.plan(replace(case, judge=auditor)) for name, case in cases.items()}
+            new = {own[0].key: own for own in calls.values() if own[0].key not in self._asked}
+            self._asked.update(zip(new, self._engine.submit(list(new.values())), strict=True))
+            queued.append({name: self._asked[own[0].key] for name, own in calls.items()})
+        self._queued[label] = _Queued(planned, queued)
+
+    def hear(self, case: Case, records: Sequence[Record], tick: Callable[[], None]) -> Heard:
+        """What the auditors say, once all have ended."""
+        planned, tickets = self._queued.pop(case.label)
+        said: list[dict[str, Record | None]] = []
+        fresh: list[Record] = []
+        reused: list[Record] = []
+        missing: list[Call] = []
+        unpaid = 0
+        for of_auditor in tickets:
+            said.append({})
+            for name, ticket in of_auditor.items():
+                try:
+                    self._engine.wait(ticket, tick=tick)
+                except BudgetReached:
+                    unpaid += 1
+                missing += ticket.missing
+                record = said[-1][name] = ticket.records[0]
+                if record is None:
+                    continue
+                if record.key not in self._counted:
+                    self._counted.add(record.key)
+                    (reused if 0 in ticket.reused else fresh).append(record)
+                if record.status == OK:
+                    self._asked.pop(record.key, None)
+        first = said[0] if said else {}
+        grounds = {
+            place: hear(records[place], [None if audit is None else first[audit.instance.id] for audit in row])
+            for place, row in planned.items()
+        }
+        opinions = tuple(tuple(opinion_in(each[name]) for each in said) for name in first) if len(said) > 1 else ()
+        audits = count_audits(len(first), [*fresh, *reused], unpaid)._replace(opinions=opinions)
+        if not missing:
+            return Heard(grounds, fresh, len(reused), audits, None)
+        new = {call.key: call for call in missing if call.key not in self._lacking}
+        self._lacking.update(new)
+        cost, is_bound = cost_of_audits(list(new.values()), self._store)
+        audits = audits._replace(missing=len(new), missing_usd=cost, is_bound=is_bound)
+        return Heard(grounds, fresh, len(reused), audits, explain_missing_audits(case, missing, self._store))
