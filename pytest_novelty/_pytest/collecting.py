@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import atexit
 import gc
-from collections.abc import Iterator
-from contextlib import contextmanager
 from functools import cache
 from importlib import import_module
 from typing import Final
@@ -40,18 +38,6 @@ class Collecting:
             gc.set_threshold(*self._before)
             gc.unfreeze()
             self._before = None
-
-
-@contextmanager
-def not_collecting() -> Iterator[None]:
-    """A moment of making many small objects, none of them garbage."""
-    was_on = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_on:
-            gc.enable()
 
 
 @cache

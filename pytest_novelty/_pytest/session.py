@@ -18,7 +18,7 @@ from pytest_novelty._pytest.against import Against
 from pytest_novelty._pytest.arguments import read_arguments, real_argument, replace_arguments
 from pytest_novelty._pytest.attached import ATTRIBUTE, UNRECORDED, WIRE
 from pytest_novelty._pytest.cases import letter_of, plain
-from pytest_novelty._pytest.collecting import Collecting, load_report_modules, not_collecting
+from pytest_novelty._pytest.collecting import Collecting, load_report_modules
 from pytest_novelty._pytest.goldens import Goldens
 from pytest_novelty._pytest.ids import case_ids, gate_id
 from pytest_novelty._pytest.looking import Looking, refuse_workers
@@ -39,6 +39,7 @@ from pytest_novelty.errors import (
     StoreError,
     told_by_system,
 )
+from pytest_novelty.garbage import not_collecting
 from pytest_novelty.generations import name_generation
 from pytest_novelty.looks import SampleRange
 from pytest_novelty.model import OK, Outcome, Record

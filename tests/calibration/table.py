@@ -165,7 +165,7 @@ def look_rows(runs: int, seed: int) -> Iterator[tuple[str, float, float, float]]
 _HEAD = """# Calibration
 
 How often the intervals hold what they say, and how often a gate whose true value lies exactly on its threshold is decided wrongly.
-Made on {date} by `python tests/calibration/table.py --runs {runs} --resamples {resamples} --seed {seed}` in {minutes:.0f} minutes
+Made on {date} by `python tests/calibration/table.py --runs {runs} --resamples {resamples} --seed {seed}`{how}
 (Python {python}, numpy {numpy}, scipy {scipy}).
 
 Instances are redrawn in every run. *same*: every vote of every instance has the same probability; *beta*: Beta(.3, .3) over
@@ -357,7 +357,9 @@ def main() -> int:
         runs=given.runs,
         resamples=given.resamples,
         seed=given.seed,
-        minutes=(time.perf_counter() - began) / 60,
+        how=", lines kept from runs before it"
+        if given.keep
+        else f" in {(time.perf_counter() - began) / 60:.0f} minutes",
         python=platform.python_version(),
         numpy=np.__version__,
         scipy=scipy.__version__,

@@ -22,14 +22,13 @@ import yaml
 from pytest_novelty._pytest.options import OPTIONS
 
 from ..plugin.making import write_suite
-from ..serving import serving
+from ..serving import Server, serving
 
 ROOT = Path(__file__).parents[2]
 RECIPES = ROOT / "examples" / "ci"
 GITHUB = yaml.safe_load((RECIPES / "github" / "novelty.yml").read_text(encoding="utf-8"))
 GITLAB = yaml.safe_load((RECIPES / "gitlab" / "novelty.gitlab-ci.yml").read_text(encoding="utf-8"))
 INSTALL = "pip install -r novelty/requirements.txt"
-HAS_PROBE = "--novelty-probe" in {option.flag for option in OPTIONS}
 
 
 @dataclass
@@ -144,7 +143,7 @@ def test_every_option_and_command_of_the_recipes_exists() -> None:
     text = "".join(
         (RECIPES / name).read_text() for name in ("github/novelty.yml", "gitlab/novelty.gitlab-ci.yml", "README.md")
     )
-    known = {option.flag for option in OPTIONS} | ({"--novelty-probe"} if not HAS_PROBE else set())
+    known = {option.flag for option in OPTIONS}
     assert set(re.findall(r"--novelty-[a-z-]+", text)) <= known
 
 
@@ -297,17 +296,21 @@ def test_shards_come_to_what_one_machine_finds(where: str, project: Project) -> 
 # --- nightly --------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.skipif(not HAS_PROBE, reason="this version has no --novelty-probe")
+def record_a_model(project: Project, server: Server) -> None:
+    """The project's judge is a model on the server, and its answers are recorded."""
+    judge = {
+        "format": "novelty-judge/1", "name": "model", "model": "openai:m", "api_base": server.base_url, "max_tokens": 100,
+        "price": {"input": 0.1, "output": 0.1},
+    }  # fmt: skip
+    (project.path / "novelty" / "judge.yaml").write_text(json.dumps(judge))
+    project.variables["JUDGE"] = "novelty/judge.yaml"
+    project.record("novelty/judge.yaml")
+
+
 @pytest.mark.parametrize("where", ["github", "gitlab"])
 def test_nightly(where: str, project: Project) -> None:
     with serving(verdict="first") as server:
-        judge = {
-            "format": "novelty-judge/1", "name": "model", "model": "openai:m", "api_base": server.base_url, "max_tokens": 100,
-            "price": {"input": 0.1, "output": 0.1},
-        }  # fmt: skip
-        (project.path / "novelty" / "judge.yaml").write_text(json.dumps(judge))
-        project.variables["JUDGE"] = "novelty/judge.yaml"
-        project.record("novelty/judge.yaml")
+        record_a_model(project, server)
         asked = len(server.requests())
         names = ("Add what is recorded", "Ask again", "Show the report")
         parts = [step("nightly", name) for name in names] if where == "github" else [scripts("novelty-nightly")]
@@ -348,20 +351,13 @@ def night(where: str, project: Project, number: int) -> tuple[int, str]:
     return said
 
 
-@pytest.mark.skipif(not HAS_PROBE, reason="this version has no --novelty-probe")
 @pytest.mark.parametrize("where", ["github", "gitlab"])
 def test_nights_after_a_change_was_accepted_are_green(where: str, project: Project) -> None:
     suite = project.path / "novelty" / "suite" / "suite.yaml"
     head = json.loads(suite.read_text())
     suite.write_text(json.dumps({**head, "gates": [], "defaults": {**head["defaults"], "votes": 3}}))
     with serving(verdict="first") as server:
-        judge = {
-            "format": "novelty-judge/1", "name": "model", "model": "openai:m", "api_base": server.base_url, "max_tokens": 100,
-            "price": {"input": 0.1, "output": 0.1},
-        }  # fmt: skip
-        (project.path / "novelty" / "judge.yaml").write_text(json.dumps(judge))
-        project.variables["JUDGE"] = "novelty/judge.yaml"
-        project.record("novelty/judge.yaml")
+        record_a_model(project, server)
         said = [night(where, project, 1)]
         server.change(verdict="second")
         said.append(night(where, project, 2))

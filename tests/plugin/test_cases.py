@@ -167,7 +167,7 @@ def test_x_stops(ready: Lab, dist: str) -> None:
     done = len(ran.outcomes())
     assert 0 < done < 40
     assert f"not enforced: {done} of 40 instances ran" in ran.gate("accuracy@point>=0.1")["message"]
-    assert ran.seconds < 8  # closing waits for nobody
+    assert ran.seconds < 60  # closing waits for nobody: not for the calls of 40 instances
 
 
 def test_last_failed(ready: Lab, dist: str) -> None:

@@ -7,15 +7,15 @@ counted, paced and judged in one place, ``judge.py``.
 from __future__ import annotations
 
 import contextlib
-import gc
 import importlib
 import logging
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any, Final, Protocol
 
 from pytest_novelty.digests import digest_of
 from pytest_novelty.errors import JudgeError
+from pytest_novelty.garbage import not_collecting
 from pytest_novelty.judges.llm.chat import Chat
 from pytest_novelty.judges.llm.clients import CONNECT_S, OWN_CLIENTS, bound_body
 from pytest_novelty.judges.llm.dialect import Dialect
@@ -204,23 +204,11 @@ def _import_patiently(name: str) -> Any:
     It is imported beside tests, and pytest sets the filters anew with each of them: with ``-W error`` a warning that was
     muted becomes an error. What was imported so far stays, so the next attempt comes farther.
     """
-    with _no_collection():
+    with not_collecting():  # which takes a quarter of litellm's import, and finds nothing
         for _ in range(_IMPORT_ATTEMPTS):
             with contextlib.suppress(Warning):
                 return importlib.import_module(name)
         return importlib.import_module(name)
-
-
-@contextlib.contextmanager
-def _no_collection() -> Iterator[None]:
-    """What an import makes stays: looking through it for garbage, again and again, takes a tenth of litellm's import."""
-    was_on = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_on:
-            gc.enable()
 
 
 def account_of(settings: LlmSettings) -> str:
