@@ -25,6 +25,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Final
 
 _LONGEST_NAME = 100
 
@@ -129,6 +130,10 @@ class SettingsError(NoveltyError):
     """An option, an ini value or an argument has a value that cannot be used."""
 
 
+_MOST_LISTED: Final = 40
+"""Known names beside a near one."""
+
+
 class UnknownNameError(SettingsError):
     """A name that is not among the known ones; names the nearest match."""
 
@@ -144,10 +149,10 @@ class UnknownNameError(SettingsError):
         instance: str | None = None,
     ) -> None:
         names = sorted(set(known))
-        listed = ", ".join(names) if names else "none"
-        hint = f"Known: {listed}"
-        if close := nearest(name, names):
-            hint = f"Did you mean {close!r}? {hint}"
+        close = nearest(name, names)
+        asked = f"Did you mean {close!r}?" if close else ""
+        listed = "" if asked and len(names) > _MOST_LISTED else f"Known: {', '.join(names) or 'none'}"
+        hint = " ".join(filter(None, (asked, listed)))
         if also:
             hint = f"{hint}. {also}"
         super().__init__(f"unknown {kind} {name!r}", path=path, line=line, instance=instance, hint=hint)

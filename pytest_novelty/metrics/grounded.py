@@ -86,7 +86,8 @@ RATES: Final = (
 @dataclass(frozen=True)
 class Grounding:
     """What became of the evidence of a view. ``rates``: by name, of all items together; ``macro``: of groupings, means over sets.
-    ``failures``: spans by why they fail; ``audited``: a reason was judged; ``strata``: by stratum and value, the F1s and rates.
+    ``failures``: spans by why they fail; ``audited``: an auditor was asked, if in vain; ``strata``: by stratum and value, the F1s
+    and rates.
     """
 
     rates: Mapping[str, Rate]
@@ -119,7 +120,7 @@ def ground(view: View) -> Grounding:
         {name: rate for name, rate in rates.items() if settled or _base(name) not in _AUDITED},
         {name: rate for name, rate in macro.items() if settled or name not in _AUDITED},
         dict(sorted(failures.items(), key=lambda pair: (-pair[1], pair[0]))),
-        _is_audited(view),
+        _is_asked(view),
         {name: measure_strata(view, counts, values, _steps(settled)) for name, values in _strata(view).items()},
     )
 
@@ -255,17 +256,19 @@ def _grounds(view: View) -> Iterable[Ground]:
     return (found for result in view.results for vote in result.outcome.votes for found in vote.grounds)
 
 
-def _is_audited(view: View) -> bool:
-    return any(found.supported is not None for found in _grounds(view))
+def _is_asked(view: View) -> bool:
+    """An auditor was to be asked about some reason, also where no audit could be had."""
+    return any(result.audits.wanted for result in view.results) or any(
+        found.supported is not None for found in _grounds(view)
+    )
 
 
 def _is_settled(view: View) -> bool:
-    """A reason was judged; or there was none to judge, since no positive verdict came so far: then nothing is open, either."""
+    """Somebody was asked; or there was nothing to ask, since no positive verdict came so far: then nothing is open, either."""
     key = "settled"
     if key not in view.memo:
-        wanted = any(result.audits.wanted for result in view.results)  # also where no audit could be had
         is_open = bool(_counts(view).counts[..., cascade.OPEN].any())
-        view.memo[key] = wanted or _is_audited(view) or not is_open
+        view.memo[key] = _is_asked(view) or not is_open
     return bool(view.memo[key])
 
 

@@ -7,9 +7,9 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from pytest_novelty.between_runs.comparing import compare_reports
 
 from pytest_novelty import evaluate
+from pytest_novelty.between_runs.changes import compare_reports
 from pytest_novelty.between_runs.reading import SavedReport, read_report
 from pytest_novelty.errors import SuiteError
 from pytest_novelty.metrics.grounded import ground

@@ -141,10 +141,9 @@ def test_the_cascade_of_unaudited_judges_says_so() -> None:
 
     silent.uses_prompt = False  # type: ignore[attr-defined]
     report = evaluate({"planted": planted("perfect")}, make_suite("similarity"), auditor=silent)
-    assert report.grounding[0].found.audited is False
-    assert report.metric("verified_f1").value is None
+    verified = report.metric("verified_f1")
+    assert (verified.value, verified.note) == (0, "between 0.000 and 0.667 over what was not checked")
     text = render_blocks(grounding_blocks(report))
-    assert "after mismatch       not audited" in text
     assert "unchecked: 100 % of right positives" in text
 
 

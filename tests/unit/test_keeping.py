@@ -23,7 +23,7 @@ from pytest_novelty.keeping.disposal import Wanted, dispose
 from pytest_novelty.keeping.inventory import size_of, take_inventory
 from pytest_novelty.keeping.merging import KEPT_CONFLICTS, merge_stores
 from pytest_novelty.model import Document, Record, Suite
-from pytest_novelty.store import SqliteStore, record_to_dict
+from pytest_novelty.store import _FORMAT, SqliteStore, record_to_dict
 
 Said = Callable[..., tuple[int, str, str]]
 BASE = Record(
@@ -236,7 +236,7 @@ def test_a_hint_names_the_option_that_the_command_has(
     named = [str(tmp_path / part) if part in ("S", "a", "e.jsonl") else part for part in command]
     status, out, err = run("store", *named)
     assert (status, out) == (4, "")
-    assert err == f"pytest-novelty: {tmp_path / 'S'}: has store format 99, this version reads 2. {hint}\n"
+    assert err == f"pytest-novelty: {tmp_path / 'S'}: has store format 99, this version reads {_FORMAT}. {hint}\n"
 
 
 def test_an_argument_is_no_option(tmp_path: Path, make_suite: Callable[..., Suite]) -> None:

@@ -178,6 +178,8 @@ def test_one_and_many_verdicts(protocol: str, votes: int, count: int, said: str,
     ],
 )  # fmt: skip
 def test_recording_all_that_is_missing_has_one_price(missed: list[Missed], said: str | None) -> None:
-    notes = list(what_is_unrecorded(missed))
+    notes = list(what_is_unrecorded(missed, audited=False))
     assert notes == [] if said is None else notes[0].endswith(said)
+    told = list(what_is_unrecorded(missed, audited=True))
+    assert [("what audits them not counted" in note) for note in told] == [True] * len(notes)
     assert (not_judged(1), not_judged(2)) == ("1 case was not judged", "2 cases were not judged")
