@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import cycle
 from random import Random
 
 import pytest
@@ -28,23 +29,32 @@ PROSE = (
 )
 
 
-def slipped(text: str, period: int) -> str:
-    """With every so manieth letter wrong."""
-    letters, out = 0, []
+def slipped(text: str, *runs: int) -> str:
+    """With the last letter of each run wrong, runs of these lengths after each other."""
+    lengths = cycle(runs)
+    left, out = next(lengths), []
     for letter in text:
-        letters += letter != " "
-        out.append("x" if letter != " " and letters % period == 0 else letter)
+        left -= letter != " "
+        out.append("x" if not left else letter)
+        left = left or next(lengths)
     return "".join(out)
 
 
+AROUND = Source("", f"Kites need wind on most days of the year. {PROSE}. Boats need water and a thread of cotton.")
+
+
 def test_a_near_span_may_have_every_seventh_letter_wrong_and_not_every_sixth() -> None:
-    """The votes of 5-grams that a window needs, and the share of letters that must be right."""
-    text = Source("", f"Kites need wind on most days of the year. {PROSE}. Boats need water and a thread of cotton.")
-    seventh, sixth = (check_span(slipped(PROSE, period), text) for period in (7, 6))
+    seventh, sixth = (check_span(slipped(PROSE, run), AROUND) for run in (7, 6))
     assert (seventh.status, sixth.status) == (NEAR, HALLUCINATED)
     assert seventh.score == pytest.approx(1 - 1 / 7, abs=0.01)
     assert sixth.score is not None
     assert 0.80 < sixth.score < 0.85
+
+
+@pytest.mark.parametrize("runs", [(7, 7, 6), (5, 9), (6, 8)])
+def test_a_window_is_found_by_the_few_grams_that_are_right(runs: tuple[int, ...]) -> None:
+    """A fifth to a quarter of the 5-grams; there are no fewer where enough letters are right."""
+    assert check_span(slipped(PROSE, *runs), AROUND).status == NEAR
 
 
 def test_what_is_longer_than_a_sentence_is_not_aligned() -> None:
