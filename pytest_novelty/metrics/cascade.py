@@ -103,15 +103,6 @@ class Cascade:
         counts[..., [LOST_POSITIVES, LOST_NEGATIVES]] = 0
         return replace(self, counts=counts, asked=self.asked & ~self.failed, failed=np.zeros_like(self.failed))
 
-    def pooled(self) -> Cascade:
-        """All samples as one: every metric from summed counts."""
-        return replace(
-            self,
-            counts=self.counts.sum(axis=1, keepdims=True),
-            asked=np.asarray(self.asked.any(axis=1, keepdims=True)),
-            failed=np.asarray(self.failed.any(axis=1, keepdims=True)),
-        )
-
 
 def cell_of(evidence: Iterable[str], audit: str = UNCHECKED) -> Cell:
     """The cell of a positive verdict: its worst span decides and, if all are found, the audit.
@@ -282,16 +273,12 @@ MACRO: Final = (*_SCORES, "retained_share")
 """What has a mean over items: of sets of papers, whose items are many pairs each."""
 
 
-def measure_cascade(
-    units: Units, cascade: Cascade, names: Iterable[str] = FORMULAS, *, strata: Sequence[str] | None = None
-) -> dict[str, Rate]:
-    """Each metric from the counts of all items together, in each sample; the mean over the samples.
-
-    ``units``: the same items in the same order. ``strata``: (items,); then the plain mean over its values (macro over
-    dimensions, say).
+def measure_cascade(units: Units, cascade: Cascade, names: Iterable[str] = FORMULAS) -> dict[str, Rate]:
+    """Each metric from the counts of all items together, in each sample; the mean over the samples. ``units``: the same items in
+    the same order.
     """
     note = _note(cascade)
-    return measure(units, {name: sampled(cascade, name, note) for name in names}, strata)
+    return measure(units, {name: sampled(cascade, name, note) for name in names})
 
 
 def sampled(cascade: Cascade, name: str, note: str = "") -> Sampled:

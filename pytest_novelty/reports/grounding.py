@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from pytest_novelty.auditing import WEAK
 from pytest_novelty.headline import percent, with_interval
+from pytest_novelty.metrics.cascade import WATERFALL
 from pytest_novelty.metrics.sampled import Rate
 from pytest_novelty.model import REFERENCE
 from pytest_novelty.reports.blocks import Block
@@ -16,7 +17,7 @@ from pytest_novelty.reports.text import clean
 if TYPE_CHECKING:
     from pytest_novelty.results import Grounded, Report
 
-_STEPS: Final = (("raw", "f1"), ("after hallucination", "grounded_f1"), ("after mismatch", "verified_f1"))
+_STEPS: Final = tuple(zip(("raw", "after hallucination", "after mismatch"), WATERFALL, strict=True))
 _BAR: Final = 20
 _HEADINGS: Final[tuple[tuple[str, Justify], ...]] = (
     ("", "left"),
