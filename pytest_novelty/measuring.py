@@ -5,7 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from pytest_novelty.attribution import LEVEL, SILENCED, TOGETHER, VARIANT, Facts, attribute
+from pytest_novelty.attribution import (
+    LEVEL,
+    SILENCED,
+    TOGETHER,
+    VARIANT,
+    Facts,
+    attribute,
+    is_of_evidence,
+    tell_evidence,
+)
 from pytest_novelty.gates import MAX, Gate
 from pytest_novelty.metrics.catalogue import FAMILIES, PAIRED, Entry, PairMetric, metrics_for, pair_metrics_for
 from pytest_novelty.metrics.causes import find_causes, order_p
@@ -83,6 +92,11 @@ class VariantResult:
     def moves(self) -> bool:
         """The variant is seen to move the judge, alone or together with the order."""
         return self.cause in (VARIANT, TOGETHER, SILENCED)
+
+    @property
+    def changes_evidence(self) -> tuple[Change, ...]:
+        """The changes beyond chance of what became of the evidence."""
+        return tuple(filter(is_of_evidence, self.changes))
 
 
 @dataclass
@@ -252,6 +266,7 @@ def _variant_results(
             decided=(decided[REFERENCE], decided[name]),
         )
         cause, sentence = attribute(facts)
+        sentence = "; ".join(filter(None, [sentence, tell_evidence(found[name])]))
         results.append(
             VariantResult(
                 judge,

@@ -16,7 +16,16 @@ from pytest_novelty.reports.between_runs import cost_block, detail_blocks, metri
 from pytest_novelty.reports.blocks import Block
 from pytest_novelty.reports.grounding import grounding_blocks
 from pytest_novelty.reports.tables import DECISIONS, Justify
-from pytest_novelty.reports.text import clean, failed_calls, made_calls, plural, show_interval, show_usd, show_value
+from pytest_novelty.reports.text import (
+    clean,
+    failed_calls,
+    made_calls,
+    plural,
+    show_estimate,
+    show_interval,
+    show_usd,
+    show_value,
+)
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -163,7 +172,7 @@ def _metric_blocks(report: Report) -> Iterator[Block]:
             (
                 row.metric + (f" ({row.stratum})" if row.stratum else ""),
                 CATALOGUE[row.metric].title,
-                show_value(row.metric, row.estimate.value),
+                show_estimate(row.metric, row.estimate),
                 show_interval(row.metric, row.estimate),
                 str(row.estimate.n),
             )
