@@ -135,7 +135,7 @@ def _table(report: Report, planned: SuitePlan, judge: str, variant: str, width: 
         for more in own[1:]:
             table.add_row(*[""] * len(cells), *gate_cells(more))
         if row.estimate.note and (row.estimate.value is None or own or row.metric in _NOTED):
-            notes.append(styled(f"  {row.metric}: {clean(row.estimate.note, 200)}", "dim"))
+            notes.append(styled(f"  {row.metric}: {clean(row.estimate.note, 400)}", "dim"))
     return Group(table, *notes)
 
 
