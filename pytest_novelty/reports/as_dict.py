@@ -165,7 +165,7 @@ def report_to_dict(report: Report) -> dict[str, Any]:
         "calls": asdict(report.calls),
         "baselines": dict(report.baselines),
         "findings": list(report.findings),
-        "notes": list(report.notes),
+        "notes": [*report.notes, *(crash.said for crash in report.crashes)],
         "against": None if report.against is None else comparison_to_dict(report.against),
     }
 

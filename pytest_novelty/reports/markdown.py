@@ -56,6 +56,8 @@ def report_to_markdown(report: Report) -> str:
     parts.append(_folded("Auditors", auditor_blocks(report)))
     parts += [_folded("All metrics", _metric_blocks(report)), _folded("Variants", _variant_blocks(report))]
     parts.append(_folded("Judges compared", _judge_blocks(report)))
+    if report.crashes:
+        parts.insert(1, "".join(f"- **Error:** {escape(clean(crash.said, 500))}\n" for crash in report.crashes))
     if said := [*(f"Finding: {text}" for text in report.findings), *(f"Note: {text}" for text in report.notes)]:
         parts.append(_folded("Findings and notes", [Block("", notes=tuple(clean(text, 500) for text in said))]))
     parts.append(f"{escape(_calls(report))}\n")
