@@ -67,7 +67,7 @@ def decide(gate: Gate, estimate: Estimate, *, by_point: bool = False) -> str:
         return INCONCLUSIVE
     low, high = estimate.low, estimate.high
     if gate.point or by_point:
-        low = high = estimate.value
+        low, high = estimate.bounds or (estimate.value, estimate.value)  # the value takes all that is unchecked for bad
     if low is None and high is None:
         return INCONCLUSIVE
     low, high = -math.inf if low is None else low, math.inf if high is None else high  # a side that is open
@@ -122,7 +122,7 @@ def _explain(gate: Gate, estimate: Estimate, advice: str, *, by_point: bool) -> 
     if advice:
         text += f"; {advice}"
     elif by_point or gate.point:
-        text += "; decided by the value alone"
+        text += f"; decided by {'the value' if estimate.bounds is None else 'its bounds'} alone"
     return text
 
 
@@ -139,6 +139,8 @@ def more_needed(
     """How many instances would decide, if the truth is what was estimated (80 % power, times the design effect), and what the
     further ones would cost.
     """
+    if estimate.bounds is not None and holds(gate, estimate.bounds[0]) != holds(gate, estimate.bounds[1]):
+        return "no number of instances would decide while so much is unchecked"
     if estimate.value is None or estimate.low is None or estimate.high is None or not estimate.n:
         return "there is no interval to decide by"
     if estimate.is_open:

@@ -29,6 +29,7 @@ from pytest_novelty._pytest.slices import cut
 from pytest_novelty.budget import Ledger, SharedLedger
 from pytest_novelty.calls import Case
 from pytest_novelty.cassette import open_store
+from pytest_novelty.catching import Net
 from pytest_novelty.digests import canonical_json
 from pytest_novelty.errors import (
     BudgetReached,
@@ -348,7 +349,9 @@ class NoveltySession:
             self.notes += [*what_is_unaudited(results), *self._looking.finish()]
             if self.unpaid or any(result.audits.unpaid for result in results):
                 unenforced = unenforced or "the budget is reached"
-            self.report = make_report(self.plan, results, unenforced=unenforced, notes=self.notes, made=self.made)
+            net, plan, notes = Net(holds=True), self.plan, self.notes  # what was judged is paid for
+            self.report = make_report(plan, results, unenforced=unenforced, notes=notes, made=self.made, net=net)
+            self.written += net.lines(tracebacks=self.config.get_verbosity() > 1)
             self.written += self._against.add_to(self.report)
         return self.report
 

@@ -77,7 +77,9 @@ RATES: Final = (
     "hallucination_rate_all",
     "missing_evidence_rate_all",
     "missing_reason_rate_all",
+    "ungrounded_rate_all",
     "mismatch_rate_all",
+    "verified_rate_all",
     "unchecked_rate_all",
 )
 """What a report tells, in its order."""
@@ -86,8 +88,7 @@ RATES: Final = (
 @dataclass(frozen=True)
 class Grounding:
     """What became of the evidence of a view. ``rates``: by name, of all items together; ``macro``: of groupings, means over sets.
-    ``failures``: spans by why they fail; ``audited``: an auditor was asked, if in vain; ``strata``: by stratum and value, the F1s
-    and rates.
+    ``failures``: spans by why they fail; ``audited``: an auditor was asked; ``strata``: by stratum and value, the F1s and rates.
     """
 
     rates: Mapping[str, Rate]
@@ -120,7 +121,7 @@ def ground(view: View) -> Grounding:
         {name: rate for name, rate in rates.items() if settled or _base(name) not in _AUDITED},
         {name: rate for name, rate in macro.items() if settled or name not in _AUDITED},
         dict(sorted(failures.items(), key=lambda pair: (-pair[1], pair[0]))),
-        _is_asked(view),
+        _is_audited(view),
         {name: measure_strata(view, counts, values, _steps(settled)) for name, values in _strata(view).items()},
     )
 
@@ -187,6 +188,9 @@ hallucination_rate = _metric("hallucination_rate")
 missing_evidence_rate = _metric("missing_evidence_rate")
 mismatch_rate = _metric("mismatch_rate")
 missing_reason_rate = _metric("missing_reason_rate")
+ungrounded_rate = _metric("ungrounded_rate")
+verified_rate = _metric("verified_rate")
+unchecked_rate = _metric("unchecked_rate")
 hallucination_rate_false = _metric("hallucination_rate_false")
 missing_evidence_rate_false = _metric("missing_evidence_rate_false")
 mismatch_rate_false = _metric("mismatch_rate_false")
@@ -194,6 +198,9 @@ hallucination_rate_all = _metric("hallucination_rate_all")
 missing_evidence_rate_all = _metric("missing_evidence_rate_all")
 missing_reason_rate_all = _metric("missing_reason_rate_all")
 mismatch_rate_all = _metric("mismatch_rate_all")
+ungrounded_rate_all = _metric("ungrounded_rate_all")
+verified_rate_all = _metric("verified_rate_all")
+unchecked_rate_all = _metric("unchecked_rate_all")
 positive_accuracy = _metric("positive_accuracy")
 negative_accuracy = _metric("negative_accuracy")
 retained_share = _metric("retained_share")
@@ -256,19 +263,18 @@ def _grounds(view: View) -> Iterable[Ground]:
     return (found for result in view.results for vote in result.outcome.votes for found in vote.grounds)
 
 
-def _is_asked(view: View) -> bool:
-    """An auditor was to be asked about some reason, also where no audit could be had."""
-    return any(result.audits.wanted for result in view.results) or any(
-        found.supported is not None for found in _grounds(view)
-    )
+def _is_audited(view: View) -> bool:
+    """An auditor was asked, also where it gave no verdict: what that leaves open has bounds."""
+    wanted = any(result.audits.wanted for result in view.results)
+    return wanted or any(found.supported is not None for found in _grounds(view))
 
 
 def _is_settled(view: View) -> bool:
-    """Somebody was asked; or there was nothing to ask, since no positive verdict came so far: then nothing is open, either."""
+    """An auditor was asked; or no positive verdict came so far that a reason was there to judge: then nothing is open, either."""
     key = "settled"
     if key not in view.memo:
         is_open = bool(_counts(view).counts[..., cascade.OPEN].any())
-        view.memo[key] = _is_asked(view) or not is_open
+        view.memo[key] = _is_audited(view) or not is_open
     return bool(view.memo[key])
 
 

@@ -272,6 +272,7 @@ def _rate(metric: Sampled, settled: Sequence[Estimate], groups: IntArray) -> Rat
         notes.append(f"0 of 0 in {undefined} of {int(groups.max()) + 1} strata, left out")
     if lower.value is not None and upper.value is not None and upper.value - lower.value > 1e-12:
         notes.append(f"between {lower.value:.3f} and {upper.value:.3f} over what was not checked")
+        own = own if own.value is None else replace(own, bounds=(lower.value, upper.value))
     estimate = replace(own, note="; ".join(notes))
     if own.value is not None:
         estimate = replace(estimate, low=lower.low, high=upper.high)

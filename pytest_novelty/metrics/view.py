@@ -46,8 +46,9 @@ class Estimate:
 
     ``n``: the instances it rests on. ``sd``: standard deviation of the per-instance values, where the metric is a mean (of
     their squares' mean, where it is the root of one). ``is_open``: a side of the interval stands for what could not be
-    estimated, and more instances would not close it. ``values``: what the metric is the mean (or the root of the mean) of,
-    (instances of the view,), nan where an instance has none; None where it is no mean.
+    estimated, and more instances would not close it. ``bounds``: what the value would be if everything that was not checked
+    turned out the one way or the other; None where all was. ``values``: what the metric is the mean (or the root of the mean)
+    of, (instances of the view,), nan where an instance has none; None where it is no mean.
     """
 
     value: float | None
@@ -59,6 +60,7 @@ class Estimate:
     sd: float | None = None
     values: FloatArray | None = field(default=None, repr=False, compare=False)
     is_open: bool = False
+    bounds: tuple[float, float] | None = None
 
     @classmethod
     def undefined(cls, note: str, n: int = 0) -> Estimate:

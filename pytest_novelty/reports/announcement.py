@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from pytest_novelty.auditing import cites
 from pytest_novelty.gates import DEFAULT_STABILITY_GATE
-from pytest_novelty.granularity import CAPS, CHARACTERS_PER_TOKEN
+from pytest_novelty.granularity import CAPS, TOKENIZER
 from pytest_novelty.judges.base import Judge
 from pytest_novelty.judges.families import family_of
 from pytest_novelty.looks import SampleRange
@@ -158,7 +158,7 @@ def _cuts(plan: Plan) -> Iterator[str]:
                 granularity, thing = variant.axes.granularity, thing_of(planned.suite.protocol)
                 yield (
                     f"novelty: {variant.name} of {name} shows {plural(cut, thing)} only up to {CAPS[granularity]:,} tokens "
-                    f"(counted as {CHARACTERS_PER_TOKEN} characters each), as granularity {granularity} has it"
+                    f"({TOKENIZER}), as granularity {granularity} has it"
                 )
 
 

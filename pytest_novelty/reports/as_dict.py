@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from pytest_novelty.drifting import drift_to_dict
 from pytest_novelty.files import write_atomically
+from pytest_novelty.granularity import CAPS, TOKENIZER
 from pytest_novelty.instances import instance_digest
 from pytest_novelty.judges.base import Traits
 from pytest_novelty.looks import SampleRange
 from pytest_novelty.masking import make_mask, mask_all
 from pytest_novelty.model import Outcome, Suite
-from pytest_novelty.outcomes import Trace
+from pytest_novelty.outcomes import CaseResult, Trace
 
 if TYPE_CHECKING:
     from pytest_novelty.claiming import Claim
@@ -66,6 +68,7 @@ def report_to_dict(report: Report) -> dict[str, Any]:
             },
             "seed": settings.seed,
             "profile": PROFILE,
+            "granularity": {"tokenizer": TOKENIZER, "caps": dict(CAPS)},
             "judges": [
                 {
                     "name": judge.name,
@@ -155,15 +158,36 @@ def report_to_dict(report: Report) -> dict[str, Any]:
             }
             for result in report.outcomes
         ],
+        "answers": list(_answers(report.outcomes)),
         "grounding": [grounding_to_dict(item) for item in report.grounding],
         "auditors": [auditors_to_dict(item) for item in report.auditors],
         "drift": [drift_to_dict(item) for item in report.drifts],
         "calls": asdict(report.calls),
         "baselines": dict(report.baselines),
         "findings": list(report.findings),
-        "notes": list(report.notes),
+        "notes": [*report.notes, *(crash.said for crash in report.crashes)],
         "against": None if report.against is None else comparison_to_dict(report.against),
     }
+
+
+def _answers(outcomes: Iterable[CaseResult]) -> Iterator[dict[str, Any]]:
+    """Of each judge, suite and variant how many answers were no verdict, and how many broke a rule and were read, by kind."""
+    counts: dict[tuple[str, str, str], tuple[int, Counter[str], Counter[str]]] = {}
+    for result in outcomes:
+        place = result.judge, result.suite, result.variant
+        calls, failed, broken = counts.get(place, (0, Counter(), Counter()))
+        failed.update(result.kinds)
+        broken.update(result.oddities)
+        counts[place] = calls + len(result.outcome.votes), failed, broken
+    for (judge, suite, variant), (calls, failed, broken) in sorted(counts.items()):
+        yield {
+            "judge": judge,
+            "suite": suite,
+            "variant": variant,
+            "calls": calls,
+            "no_verdict": dict(sorted(failed.items())),
+            "read_all_the_same": dict(sorted(broken.items())),
+        }
 
 
 def _grounds(outcome: Outcome) -> list[list[dict[str, Any]]] | None:

@@ -16,7 +16,16 @@ from pytest_novelty.reports.between_runs import cost_block, detail_blocks, metri
 from pytest_novelty.reports.blocks import Block
 from pytest_novelty.reports.grounding import grounding_blocks
 from pytest_novelty.reports.tables import DECISIONS, Justify
-from pytest_novelty.reports.text import clean, failed_calls, made_calls, plural, show_interval, show_usd, show_value
+from pytest_novelty.reports.text import (
+    clean,
+    failed_calls,
+    made_calls,
+    plural,
+    show_estimate,
+    show_interval,
+    show_usd,
+    show_value,
+)
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -47,6 +56,8 @@ def report_to_markdown(report: Report) -> str:
     parts.append(_folded("Auditors", auditor_blocks(report)))
     parts += [_folded("All metrics", _metric_blocks(report)), _folded("Variants", _variant_blocks(report))]
     parts.append(_folded("Judges compared", _judge_blocks(report)))
+    if report.crashes:
+        parts.insert(1, "".join(f"- **Error:** {escape(clean(crash.said, 500))}\n" for crash in report.crashes))
     if said := [*(f"Finding: {text}" for text in report.findings), *(f"Note: {text}" for text in report.notes)]:
         parts.append(_folded("Findings and notes", [Block("", notes=tuple(clean(text, 500) for text in said))]))
     parts.append(f"{escape(_calls(report))}\n")
@@ -163,7 +174,7 @@ def _metric_blocks(report: Report) -> Iterator[Block]:
             (
                 row.metric + (f" ({row.stratum})" if row.stratum else ""),
                 CATALOGUE[row.metric].title,
-                show_value(row.metric, row.estimate.value),
+                show_estimate(row.metric, row.estimate),
                 show_interval(row.metric, row.estimate),
                 str(row.estimate.n),
             )

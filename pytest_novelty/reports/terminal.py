@@ -25,9 +25,9 @@ from pytest_novelty.reports.text import (
     name_label,
     plural,
     short_title,
+    show_estimate,
     show_interval,
     show_usd,
-    show_value,
 )
 from pytest_novelty.reports.variants import claim_lines, variant_lines
 
@@ -126,7 +126,7 @@ def _table(report: Report, planned: SuitePlan, judge: str, variant: str, width: 
         cells = [
             *([styled(name)] if named else []),
             styled(row.metric + (f" ({row.stratum})" if row.stratum else "")),
-            styled(show_value(row.metric, row.estimate.value)),
+            styled(show_estimate(row.metric, row.estimate)),
             styled(show_interval(row.metric, row.estimate)),
             styled(str(row.estimate.n)),
         ]
@@ -135,7 +135,7 @@ def _table(report: Report, planned: SuitePlan, judge: str, variant: str, width: 
         for more in own[1:]:
             table.add_row(*[""] * len(cells), *gate_cells(more))
         if row.estimate.note and (row.estimate.value is None or own or row.metric in _NOTED):
-            notes.append(styled(f"  {row.metric}: {clean(row.estimate.note, 200)}", "dim"))
+            notes.append(styled(f"  {row.metric}: {clean(row.estimate.note, 400)}", "dim"))
     return Group(table, *notes)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from typing import Any
 
 import pytest
@@ -78,6 +79,48 @@ def test_an_answer_that_breaks_a_rule_is_counted(lab: Lab) -> None:
     assert "judge: 60 answers cited no evidence for a paper of a positive verdict (missing span)" in ran.plain
     assert "judge: 60 answers gave a reason of more than two sentences (long reason)" in ran.plain
     assert ran.metric("missing_evidence_rate")["value"] == 1
+
+
+BREAKS = """
+    import json
+
+    KINDS = ["index out of range", "paper in two groups", "single-member group", "missing span", "long reason", "none"]
+
+    def judge(request):
+        kind = KINDS[int(request.instance_id[:6], 16) % 6]
+        spans = {{str(place): paper.text.split(". ")[0] + "." for place, paper in enumerate(request.papers, 1)}}
+        members = {{"index out of range": [[1, 99]], "paper in two groups": [[1, 2], [2, 3]], "single-member group": [[1]]}}
+        groups = []
+        for indices in members.get(kind, [[1, 2]]):
+            evidence = {{str(index): spans.get(str(index), "") for index in indices}}
+            if kind == "missing span":
+                del evidence["2"]
+            reason = "One. Two. Three." if kind == "long reason" else "Both do."
+            groups.append({{"paper_indices": indices, "evidence": evidence, "reason": reason}})
+        log(request, kind)
+        return {answer}
+
+    def pytest_novelty_judges():
+        return {{"judge": judge}}
+"""
+
+
+@pytest.mark.parametrize("answer", ["json.dumps({'groups': groups})", "{'groups': groups}"])
+def test_each_rule_of_groups_is_counted_under_its_own_name(lab: Lab, dist: str, answer: str) -> None:
+    lab.judges(BREAKS.format(answer=answer))
+    ran = lab.judge("judge", "landmarks-grouping", "--novelty-sample=30", dist=dist)
+    made = Counter(call[0] for call in ran.calls)
+    assert len(made) == 6
+    assert made.total() == 180
+    broken = {kind: made[kind] for kind in ("index out of range", "paper in two groups", "single-member group")}
+    read = {kind: made[kind] for kind in ("missing span", "long reason")}
+    (answers,) = ran.report["answers"]
+    assert (answers["calls"], answers["no_verdict"], answers["read_all_the_same"]) == (180, broken, read)
+    told = " ".join(ran.plain.split())
+    for kind, count in broken.items():
+        assert f"{count} {kind}" in told.partition("invalid_rate: ")[2].partition("Grounding")[0]
+    for kind, count in read.items():
+        assert re.search(rf"Finding: judge: {count} answers [^(]*\({kind}\)", told), kind
 
 
 def test_groups_have_no_golden_verdicts_and_it_says_so(lab: Lab, dist: str) -> None:

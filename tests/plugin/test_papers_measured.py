@@ -72,7 +72,10 @@ def test_where_reasons_wait_for_an_auditor_that_says_nothing_all_is_open() -> No
     gates = ["verified_f1>=0.5"]
     report = evaluate({"planted": JUDGES["perfect"]}, make_suite("similarity"), gates=gates, auditor=silent)
     (gate,) = (gate for gate in report.gates if gate.gate.text in gates)
-    assert (gate.decision, "the auditor gave no verdict on any reason" in gate.message) == ("inconclusive", True)
+    assert (gate.decision, "between 0.000 and 1.000 over what was not checked" in gate.message) == (
+        "inconclusive",
+        True,
+    )
 
 
 def test_what_is_of_all_positives_needs_no_gold_labels() -> None:
@@ -111,13 +114,64 @@ def test_like_is_subtracted_from_like() -> None:
     assert "F1 per vote" in shown
 
 
-def test_evidence_alone() -> None:
-    def silent(request: Request) -> dict[str, Any]:
-        raise RuntimeError("down")
+def _invents_under_a_variant(request: Request) -> dict[str, Any]:
+    return JUDGES["invents" if request.params else "perfect"](request)
 
-    silent.uses_prompt = False  # type: ignore[attr-defined]
-    report = evaluate({"planted": JUDGES["perfect"]}, make_suite("similarity"), auditor=silent)
-    assert "; its F1 per vote of 100 % is 100 % once evidence is checked" in report.headline
+
+def _goes_beyond_under_a_variant(request: Request) -> dict[str, Any]:
+    return JUDGES["goes beyond" if request.params else "perfect"](request)
+
+
+_invents_under_a_variant.uses_prompt = _goes_beyond_under_a_variant.uses_prompt = False  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("protocol", ["similarity", "grouping"])
+@pytest.mark.parametrize(
+    ("judge", "moved", "still"),
+    [
+        (_invents_under_a_variant, "hallucination_rate", "accuracy"),
+        (_goes_beyond_under_a_variant, "mismatch_rate", "hallucination_rate"),
+    ],
+)
+def test_a_variant_that_changes_the_evidence_alone_is_seen(protocol: str, judge: Any, moved: str, still: str) -> None:
+    suite = make_suite(protocol)
+    other = Variant("other", Axes(f"{protocol}/reference", votes=2, params={"p": 1}), ("params",))
+    suite = replace(suite, variants={**suite.variants, "other": other})
+    report = evaluate({"planted": judge}, suite, variants=["other"], votes=2)
+    (item,) = report.variants
+    assert item.cause == ("nothing found" if protocol == "similarity" else "cannot be told")  # every label stays
+    found = {change.metric: change for change in item.changes}
+    for metric, gain in ((moved, 1.0), ("verified_f1", -1.0)):
+        change = found[metric]
+        assert (change.estimate.value, change.starred) == (gain, True), metric
+        assert change.estimate.low is not None
+        assert change.estimate.high is not None
+        assert change.estimate.low <= gain <= change.estimate.high
+    assert (found[still].estimate.value, found[still].starred) == (0.0, False)
+    assert f"; the evidence changes: {moved} +100 points [" in item.sentence
+    said = "other parameters (other) is not seen to move its verdicts, but changes their evidence: "
+    assert said in report.headline
+    text = " ".join(render(report, width=120).split())
+    assert "not shown" in text
+    assert "-100 points" in text
+    row = next(line for line in render(report, width=120).splitlines() if line.startswith("other "))
+    assert row.count("*") == 2
+    (change,) = (row for row in report.to_dict()["variants"][0]["changes"] if row["metric"] == moved)
+    assert (change["value"], change["starred"]) == (1.0, True)
+
+
+@pytest.mark.parametrize("protocol", ["similarity", "grouping"])
+def test_a_variant_that_leaves_the_evidence_says_nothing_of_it(protocol: str) -> None:
+    suite = make_suite(protocol)
+    other = Variant("other", Axes(f"{protocol}/reference", votes=2, params={"p": 1}), ("params",))
+    report = evaluate(
+        {"planted": JUDGES["invents"]},
+        replace(suite, variants={**suite.variants, "other": other}),
+        variants=["other"],
+        votes=2,
+    )
+    assert "evidence" not in report.variants[0].sentence
+    assert ("the variant is not seen to move it" in report.headline) == (protocol == "similarity")
 
 
 # --- between runs -------------------------------------------------------------------------------------------------

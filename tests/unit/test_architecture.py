@@ -14,7 +14,19 @@ PACKAGE = Path(pytest_novelty.__file__).parent
 
 LAYERS = [
     ["errors", "verdicts", "model", "digests", "data", "masking"],
-    ["files", "garbage", "printing", "validation", "strict_yaml", "jsonl", "exports", "parsing", "looks", "settings"],
+    [
+        "files",
+        "catching",
+        "garbage",
+        "printing",
+        "validation",
+        "strict_yaml",
+        "jsonl",
+        "exports",
+        "parsing",
+        "looks",
+        "settings",
+    ],
     ["protocols"],
     ["metrics.catalogue", "metrics.distributions", "metrics.resampling", "metrics.intervals", "metrics.auroc"],
     ["metrics.permutation", "metrics.planning", "gates", "deciding", "feasibility"],

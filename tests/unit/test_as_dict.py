@@ -304,3 +304,10 @@ def test_a_path_that_cannot_be(report: Report, tmp_path: Path) -> None:
     with pytest.raises(SettingsError, match="cannot be written: Is a directory"):
         write_json(report, tmp_path / "folder")
     assert sorted(item.name for item in tmp_path.iterdir()) == ["file", "folder"]
+
+
+def test_it_says_how_tokens_are_counted(written: dict[str, Any]) -> None:
+    assert written["run"]["granularity"] == {
+        "tokenizer": "a token counts as 4 characters, whatever tokenizer is installed",
+        "caps": {"abstract": 1_000, "abstract+introduction": 4_000, "full": 16_000},
+    }

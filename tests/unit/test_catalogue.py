@@ -39,10 +39,12 @@ DESIGNED = set(
     """.split()  # noqa: SIM905 - as the page has them
 )
 _KINDS = ("hallucination_rate", "missing_evidence_rate", "mismatch_rate")
+_SHARES = ("ungrounded_rate", "verified_rate", "unchecked_rate")
 ADDED = {
     *("score_levels", "score_rms_shift", "cyclic_triads", "grounded_f1", "retained_share", "missing_reason_rate"),
     *(f"{name}_false" for name in _KINDS),
     *(f"{name}_all" for name in (*_KINDS, "missing_reason_rate")),
+    *(f"{name}{suffix}" for name in _SHARES for suffix in ("", "_all")),
 }
 """Beside those of the page: STATISTICS.md 1 asks for the number of levels used and for the scatter of scores, and the design of
 triads for what they are made for (its tests: test_transitivity.py). ``grounded_f1`` is the middle step of the cascade, ``retained_share`` what
@@ -95,6 +97,12 @@ PLANTED: dict[str, dict[str, tuple[float, int]]] = {
         "missing_evidence_rate": (0, 1),
         "mismatch_rate": (0, 1),
         "missing_reason_rate": (0, 1),
+        "ungrounded_rate": (0, 1),
+        "verified_rate": (1, 1),
+        "unchecked_rate": (0, 1),
+        "ungrounded_rate_all": (0, 2),
+        "verified_rate_all": (1, 2),
+        "unchecked_rate_all": (0, 2),
         "retained_share": (1, 3),
         **dict.fromkeys((f"{name}_false" for name in _KINDS), (0, 1)),
         **dict.fromkeys((f"{name}_all" for name in (*_KINDS, "missing_reason_rate")), (0, 2)),
@@ -135,6 +143,12 @@ PLANTED: dict[str, dict[str, tuple[float, int]]] = {
         "missing_evidence_rate": (0, 1),
         "mismatch_rate": (0, 1),
         "missing_reason_rate": (0, 1),
+        "ungrounded_rate": (0, 1),
+        "verified_rate": (1, 1),
+        "unchecked_rate": (0, 1),
+        "ungrounded_rate_all": (0, 2),
+        "verified_rate_all": (1, 2),
+        "unchecked_rate_all": (0, 2),
         "retained_share": (1, 3),
         **dict.fromkeys((f"{name}_false" for name in _KINDS), (0, 1)),
         **dict.fromkeys((f"{name}_all" for name in (*_KINDS, "missing_reason_rate")), (0, 2)),
