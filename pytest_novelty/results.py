@@ -77,13 +77,19 @@ class Calls:
 
 @dataclass(frozen=True)
 class Grounded:
-    """What became of the evidence of a judge on a suite under a variant; ``auditor``: who was asked about its reasons."""
+    """What became of the evidence of a judge on a suite under a variant; ``auditors``: who was asked about its reasons, first the
+    one whose word counts.
+    """
 
     judge: str
     suite: str
     variant: str
-    auditor: str
+    auditors: tuple[str, ...]
     found: Grounding
+
+    @property
+    def auditor(self) -> str:
+        return self.auditors[0]
 
 
 @dataclass
@@ -278,7 +284,7 @@ def _add_suite(report: Report, planned: SuitePlan, views: Mapping[tuple[str, str
             report.auditors.append(compare_auditors(planned.suite.name, variant, own))
     if cites(planned.suite.protocol):
         report.grounding += [
-            Grounded(judge, planned.suite.name, variant, plan.auditor_of(judge), ground(view))
+            Grounded(judge, planned.suite.name, variant, plan.auditors_of(judge), ground(view))
             for (variant, judge), view in sorted(views.items())
         ]
         panels = {name: [auditor.name for auditor in panel] for name, panel in plan.panels.items()}

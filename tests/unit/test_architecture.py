@@ -41,6 +41,7 @@ LAYERS = [
         "applicability",
         "grounding",
         "auditing",
+        "routing",
         "audits",
         "outcomes",
         "wire",
