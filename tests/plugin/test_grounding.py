@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import json
 import re
+from pathlib import Path
 from typing import Any
 
 import pytest
+
+from pytest_novelty.data import data_folder
 
 from .making import Lab
 
@@ -277,3 +280,85 @@ def test_the_dry_run_sums_the_audits_of_each_auditor(lab: Lab) -> None:
     assert "gem auditing judge and other, in all: at most 24 audits to make, at most $0.24" in told
     assert "five auditing other on landmarks-similarity: at most 12 audits" in told
     assert "five auditing other, in all" not in told
+
+
+SHARED = """
+    def judge(request):
+        spans = [paper.text.split(". ")[1] + "." for paper in request.papers]
+        groups = [
+            {"paper_indices": [one, one + 1], "evidence": {str(one): spans[one - 1], str(one + 1): spans[one]}, "reason": "Both do."}
+            for one in range(1, len(spans), 2)
+        ]
+        return {"groups": groups}
+
+    def gem(request):
+        with open(HERE / "audits.log", "a") as out:
+            out.write(request.dimension + request.evidence_a + request.evidence_b + chr(10))
+        if len(request.evidence_a) % 5 == 0:
+            raise RuntimeError("down")
+        return {"supported": len(request.evidence_a) % 2 == 0}
+
+    def five(request):
+        return {"supported": len(request.evidence_b) % 2 == 0}
+
+    for each, family in ((judge, "gpt"), (gem, "gemini"), (five, "five")):
+        each.version, each.family, each.uses_prompt, each.cost_usd_per_call = "1", family, False, 0.01
+
+    def pytest_novelty_judges():
+        return {"judge": judge, "gem": gem, "five": five}
+"""
+COUNTS = (
+    "planned",
+    "audits",
+    "audits_failed",
+    "reused",
+    "made",
+    "retried",
+    "failed",
+    "cost_usd",
+    "unpriced",
+    "unfinished",
+)
+
+
+def test_statements_of_several_workers_are_audited_and_counted_once(lab: Lab) -> None:
+    """A set of papers that is there under two names makes the same statements in two workers."""
+    lab.judges(SHARED)
+    twice_as_grouping(lab.path)
+    log = lab.path / "audits.log"
+
+    def run(*options: str) -> tuple[Any, dict[str, Any], list[str]]:
+        log.unlink(missing_ok=True)
+        args = ("--novelty-auditor=gem", "--novelty-auditor=five", *options)
+        ran = lab.judge("judge", "twice", *args)
+        assert ran.ret == 0
+        ran.assert_clean()
+        counts = {name: round(ran.report["calls"][name], 9) for name in COUNTS}
+        return ran.report, counts, sorted(log.read_text().splitlines()) if log.exists() else []
+
+    def parts(report: dict[str, Any]) -> list[Any]:
+        return [report[name] for name in ("outcomes", "grounding", "auditors", "findings")]
+
+    alone, counts, asked = run("--novelty-store=alone.sqlite")
+    assert len(asked) == len(set(asked)) > 4
+    assert 0 < counts["audits_failed"] < counts["audits"] == 2 * len(asked)
+    together, *rest = run("--novelty-store=both.sqlite", "-n2")
+    assert rest == [counts, asked]
+    assert parts(together) == parts(alone)
+    for options in ([], ["--novelty-refresh"], ["--novelty-offline", "--novelty-missing=warn"]):
+        alone, *expected = run("--novelty-store=alone.sqlite", *options)
+        together, *rest = run("--novelty-store=both.sqlite", "-n2", *options)
+        assert rest == expected, options
+        assert parts(together)[:3] == parts(alone)[:3]
+        assert [len(text) for text in together["findings"]] == [len(text) for text in alone["findings"]]
+
+
+def twice_as_grouping(folder: Path) -> None:
+    """A suite whose second half is the first under other names."""
+    shipped = data_folder("suites") / "landmarks-grouping"
+    rows = [json.loads(line) for line in (shipped / "instances.jsonl").read_text().splitlines()][:6]
+    rows += [{**row, "id": f"{row['id']}-again"} for row in rows]
+    made = folder / "twice"
+    made.mkdir()
+    (made / "instances.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    (made / "suite.yaml").write_text((shipped / "suite.yaml").read_text().replace("landmarks-grouping", "twice"))

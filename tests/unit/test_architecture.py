@@ -56,6 +56,7 @@ LAYERS = [
         "derivation",
         "misses",
         "hearing",
+        "sharing",
         "runner",
         "baseline",
         "findings",
