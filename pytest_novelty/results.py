@@ -292,7 +292,10 @@ def _add_suite(report: Report, planned: SuitePlan, views: Mapping[tuple[str, str
     report.gates += decide_gates(plan, planned, views, measured.rows, unenforced)
     ran = [name for name in judges if any(name == judge for _, judge in views)]
     prices = {name: price_of(plan, planned, name, views) for name in ran}
-    report.comparisons += compare_judges(ran, list(variants), views, measured.rows, prices, plan.settings.reference)
+    auditors = {name: plan.auditors_of(name)[0] for name in ran} if cites(planned.suite.protocol) else None
+    report.comparisons += compare_judges(
+        ran, list(variants), views, measured.rows, prices, plan.settings.reference, auditors
+    )
 
 
 def _called(name: str, variant: str) -> str:

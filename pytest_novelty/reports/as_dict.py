@@ -276,6 +276,7 @@ def _comparison(item: Comparison) -> dict[str, Any]:
         "own_noise_flip_rate": item.noise,
         "transitions": {before: dict(row) for before, row in item.transitions.items()},
         "changes": [_change(change) for change in item.changes],
+        "verified_f1": None if item.verified is None else _change(item.verified),
         "needed": item.needed,
         "sentence": item.sentence,
         "advice": item.advice,

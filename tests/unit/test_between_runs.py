@@ -864,7 +864,7 @@ def test_what_is_no_report(run: Callable[..., tuple[int, str, str]], pairs: Suit
 
 def test_reports_from_before_there_were_audits_are_read(pairs: Suite, tmp_path: Path) -> None:
     """What was added to the format later is none there; anything else that lacks is refused."""
-    report = evaluate({"judge": right(0.8)}, pairs).to_dict()
+    report = evaluate({"judge": right(0.8), "other": right(0.7)}, pairs).to_dict()
     today, before = tmp_path / "today.json", tmp_path / "before.json"
     today.write_text(json.dumps(report))
     for name in ("grounding", "auditors"):
@@ -872,8 +872,9 @@ def test_reports_from_before_there_were_audits_are_read(pairs: Suite, tmp_path: 
     del report["run"]["audits"]
     for name in ("audits", "audits_failed"):
         del report["calls"][name]
-    for outcome in report["outcomes"]:
-        del outcome["grounds"]
+    for name, part in (("outcomes", "grounds"), ("comparisons", "verified_f1")):
+        for row in report[name]:
+            del row[part]
     before.write_text(json.dumps(report))
     read = load_report(before)
     assert (read.calls["audits"], read.calls["audits_failed"], read.auditors) == (0, 0, {})

@@ -19,6 +19,7 @@ from pytest_novelty.plan import Plan, make_plan
 from pytest_novelty.reports.announcement import announce
 from pytest_novelty.reports.blocks import render_blocks
 from pytest_novelty.reports.grounding import grounding_blocks
+from pytest_novelty.reports.terminal import render
 from pytest_novelty.settings import Settings
 from pytest_novelty.validation import load_schema
 from tests.unit.test_auditing import auditor, make_suite, planted
@@ -359,3 +360,59 @@ def test_without_a_word_on_auditors_the_report_says_lexical() -> None:
         "rows": [],
     }
     assert written["grounding"][0]["auditors"] == ["lexical"]
+
+
+# --- judges against each other ----------------------------------------------------------------------------------
+
+
+def compared(auditors: Any, **options: Any) -> Any:
+    judges = {"good": of_family("gpt"), "beyond": planted("beyond")}
+    strict = auditor(lambda request: {"supported": request.reason.startswith("In each")}, family="gemini")
+    named = dict.fromkeys(auditors, strict)
+    report = evaluate(judges, make_suite("similarity"), auditor=named, **options)
+    jsonschema.validate(json.loads(json.dumps(report.to_dict())), load_schema("report"))
+    return report
+
+
+def test_verified_f1_is_compared_between_judges_with_the_same_auditor() -> None:
+    report = compared(["strict"])
+    (item,) = report.comparisons
+    assert item.verified is not None
+    assert item.verified.estimate.value == pytest.approx(2 / 3)  # F1 is 2/3; nothing is left of the other's
+    assert item.verified.p == item.verified.p_holm
+    assert item.verified.p is not None
+    assert "whose verified F1 is higher is open (+67 points" in item.sentence
+    written = report.to_dict()["comparisons"][0]["verified_f1"]
+    assert (written["metric"], written["value"], written["p"]) == (
+        "verified_f1",
+        item.verified.estimate.value,
+        item.verified.p,
+    )
+    assert "verified F1, difference" in " ".join(render(report, width=200).split())
+
+
+def test_it_is_not_where_the_auditors_differ() -> None:
+    report = compared(["gpt=one", "*=two"])
+    (item,) = report.comparisons
+    assert item.verified is not None
+    assert (item.verified.estimate.value, item.verified.p) == (None, None)
+    assert item.verified.estimate.note == "other auditors: one and two"
+    assert "verified F1 is not compared (other auditors: one and two)" in item.sentence
+
+
+def test_nor_where_nothing_cites_evidence() -> None:
+    judges = {name: auditor(lambda request: {"supported": True}) for name in ("one", "other")}
+    (item,) = evaluate(judges, "landmarks-entailment", sample=8).comparisons
+    assert item.verified is None
+    assert "verified" not in item.sentence
+
+
+def test_pairs_of_judges_share_the_error_of_verified_f1() -> None:
+    """Holm's adjustment is over the pairs that can be compared."""
+    judges = {"good": of_family(), "beyond": planted("beyond"), "other": planted("beyond")}
+    strict = auditor(lambda request: {"supported": request.reason.startswith("In each")})
+    found = evaluate(judges, make_suite("similarity"), auditor={"strict": strict}).comparisons
+    changes = {(item.first, item.second): item.verified for item in found}
+    assert changes["beyond", "other"].estimate.value == 0
+    low = changes["good", "beyond"]
+    assert low.p_holm == pytest.approx(min(1, 3 * low.p))
