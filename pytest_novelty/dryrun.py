@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from pytest_novelty.auditing import audit_case, cites, most_statements, plan_audits
@@ -85,9 +85,8 @@ class DryRun:
     def lines(self) -> list[str]:
         """For a terminal: one line a part, then the sum, then what cannot be decided."""
         lines = [self._line(part) for part in self.parts]
-        costs = [part.cost_usd for part in self.parts]
-        known = sum(cost for cost in costs if cost is not None)
-        total = show_usd(known) if None not in costs else f"{show_usd(known)} and an unknown amount"
+        lines += self._sums_of_auditors()
+        known, total = _sum_of_costs(self.parts)
         missing = sum(part.missing for part in self.parts)
         most = "at most " if self.may_stop or any(part.at_most for part in self.parts) else ""
         lines.append(f"in all: {most}{plural(missing, 'call')} to make, {total}{self._time()}")
@@ -133,6 +132,19 @@ class DryRun:
             f"make, {most}{show_usd(part.cost_usd)} ({part.basis}){_time_of(part)}"
         )
 
+    def _sums_of_auditors(self) -> Iterator[str]:
+        """Of each auditor that audits more than one judge, suite or variant."""
+        auditors: dict[str, list[Estimated]] = {}
+        for part in self.parts:
+            if part.audits:
+                auditors.setdefault(part.judge, []).append(part)
+        for auditor, parts in auditors.items():
+            if len(parts) > 1:
+                most = "at most " if any(part.at_most for part in parts) else ""
+                judges = " and ".join(dict.fromkeys(part.audits for part in parts))
+                calls = plural(sum(part.missing for part in parts), "audit")
+                yield f"{auditor} auditing {judges}, in all: {most}{calls} to make, {most}{_sum_of_costs(parts)[1]}"
+
     def _time(self) -> str:
         seconds = [part.seconds for part in self.parts]
         if None in seconds:
@@ -143,6 +155,13 @@ class DryRun:
         return f", about {total:.0f} s at {' or '.join(map(str, limits))} calls in flight" + (
             " and the judge's own rates" if paced else ""
         )
+
+
+def _sum_of_costs(parts: Sequence[Estimated]) -> tuple[float, str]:
+    """(the known part, in words)."""
+    costs = [part.cost_usd for part in parts]
+    known = sum(cost for cost in costs if cost is not None)
+    return known, show_usd(known) if None not in costs else f"{show_usd(known)} and an unknown amount"
 
 
 def _time_of(part: Estimated) -> str:

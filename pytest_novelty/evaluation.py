@@ -10,6 +10,7 @@ from typing import Any, TypeAlias
 from pytest_novelty.budget import Ledger, MemoryLedger
 from pytest_novelty.errors import BudgetReached, SettingsError
 from pytest_novelty.judges.registry import slug_of
+from pytest_novelty.judges.routes import read_route
 from pytest_novelty.model import Suite
 from pytest_novelty.outcomes import CaseResult
 from pytest_novelty.plan import Plan, make_plan
@@ -70,7 +71,8 @@ def evaluate(
         is decided.
     concurrency: calls in flight at once.
     reference: the judge that the others are compared with, instead of each with each.
-    auditor: who is asked whether reasons follow from the evidence; by default only words are compared. Of several all that
+    auditor: who is asked whether reasons follow from the evidence; by default only words are compared. A name (also in a
+        mapping) may be ``"FAMILY=NAME"``, for judges of that family, or ``"*=NAME"``, for all others. Of several all that
         are of another family than the judge are asked, the first one's word counts, and their agreement is told.
     own_family: a judge may be audited by its own family.
     budget_usd: stop before the next call would exceed it; the report is then of what was judged.
@@ -118,7 +120,7 @@ def _make_request(given: Mapping[str, Any]) -> tuple[Plan, VerdictStore, Ledger 
     registered, specs = _name_judges(given["judge"])
     auditors: list[str] = []
     if given["auditor"] is not None:
-        also, auditors = _name_judges(given["auditor"])
+        also, auditors = _name_auditors(given["auditor"])
         if twice := sorted(set(also) & set(registered)):
             raise SettingsError(
                 f"a judge and an auditor are both called {twice[0]!r}", hint="Give mappings of names to judges"
@@ -187,6 +189,12 @@ def _name_judges(judge: JudgeLike) -> tuple[dict[str, Any], list[str]]:
     if not specs:
         raise SettingsError("no judge is given")
     return registered, specs
+
+
+def _name_auditors(auditor: JudgeLike) -> tuple[dict[str, Any], list[str]]:
+    """The same of auditors, whose names may say ``FAMILY=`` before: the object is registered by what comes after."""
+    named, specs = _name_judges(auditor)
+    return {read_route(name, "auditor", Path.cwd()).auditor: item for name, item in named.items()}, specs
 
 
 def _run(

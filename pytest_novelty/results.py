@@ -80,13 +80,19 @@ class Calls:
 
 @dataclass(frozen=True)
 class Grounded:
-    """What became of the evidence of a judge on a suite under a variant; ``auditor``: who was asked about its reasons."""
+    """What became of the evidence of a judge on a suite under a variant; ``auditors``: who was asked about its reasons, first the
+    one whose word counts.
+    """
 
     judge: str
     suite: str
     variant: str
-    auditor: str
+    auditors: tuple[str, ...]
     found: Grounding
+
+    @property
+    def auditor(self) -> str:
+        return self.auditors[0]
 
 
 @dataclass
@@ -303,7 +309,7 @@ def _add_suite(
         for (variant, judge), view in sorted(views.items()):
             what = f"the grounding of {judge} on {name}" + ("" if variant == REFERENCE else f", variant {variant}")
             grounding = net.catch(what, partial(_ground, view), _none)
-            report.grounding += [Grounded(judge, name, variant, plan.auditor_of(judge), found) for found in grounding]
+            report.grounding += [Grounded(judge, name, variant, plan.auditors_of(judge), found) for found in grounding]
         panels = {judge: [auditor.name for auditor in panel] for judge, panel in plan.panels.items()}
         what = f"how far auditors agree on {name}"
         report.auditors += net.catch(what, lambda: compare_panels(name, views, panels), _none)
@@ -313,7 +319,8 @@ def _add_suite(
     ran = [judge for judge in judges if any(judge == other for _, other in views)]
     prices = {judge: price_of(plan, planned, judge, views) for judge in ran}
     against = plan.settings.reference
-    compare = partial(compare_judges, ran, list(variants), views, rows, prices, against)
+    auditors = {judge: plan.auditors_of(judge)[0] for judge in ran} if cites(planned.suite.protocol) else None
+    compare = partial(compare_judges, ran, list(variants), views, rows, prices, against, auditors)
     report.comparisons += net.catch(f"the comparison of judges on {name}", compare, _none)
 
 

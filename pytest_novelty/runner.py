@@ -13,7 +13,7 @@ from pytest_novelty.calls import Call, CallPlanner, Case
 from pytest_novelty.engine import Engine
 from pytest_novelty.errors import MissingVerdictError, NoveltyError, RunError
 from pytest_novelty.generations import past_store
-from pytest_novelty.hearing import Hearing, Label
+from pytest_novelty.hearing import Hearing, Label, Shared
 from pytest_novelty.misses import explain_missing
 from pytest_novelty.model import OK, Record
 from pytest_novelty.outcomes import CaseResult, case_result, with_audits
@@ -33,6 +33,7 @@ class Runner:
     ----------
     workers: processes that share the run's concurrency.
     loop, stuck_hint: handed to the engine.
+    shared: what the processes agree on of the audits, if there are several.
     generation: of a probe: ask past the store, and keep the answers under this name.
     """
 
@@ -46,6 +47,7 @@ class Runner:
         loop: asyncio.AbstractEventLoop | None = None,
         stuck_hint: str = "",
         generation: str = "",
+        shared: Shared | None = None,
     ) -> None:
         settings = plan.settings
         self._plan = plan
@@ -66,7 +68,7 @@ class Runner:
         self._expected: list[Case] = []
         self._next = 0
         self._tickets: dict[Label, Ticket | NoveltyError] = {}
-        self._hearing = Hearing(self._engine, self._planner, store)
+        self._hearing = Hearing(self._engine, self._planner, store, settings, shared)
         self._begun: set[str] = set()
         self._cancelled = False
         self.last_failures: list[Record] = []

@@ -126,7 +126,10 @@ def from_wire(value: Mapping[str, Any], suite: Suite, instance: Instance) -> Cas
 
 def _audits(value: Sequence[Any]) -> Audits:
     audits = Audits(*value)
-    return audits._replace(opinions=tuple(map(tuple, audits.opinions)))
+    elsewhere = tuple(
+        (row[0], row[1], row[2], tuple((vote, group) for vote, group in row[3])) for row in audits.elsewhere
+    )
+    return audits._replace(opinions=tuple(map(tuple, audits.opinions)), elsewhere=elsewhere)
 
 
 @lru_cache(maxsize=4096)

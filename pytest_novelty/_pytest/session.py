@@ -47,6 +47,7 @@ from pytest_novelty.model import OK, Outcome, Record
 from pytest_novelty.outcomes import CaseResult
 from pytest_novelty.plan import Plan, make_plan
 from pytest_novelty.runner import Runner
+from pytest_novelty.sharing import share_audits, tell_audits
 from pytest_novelty.store import SqliteStore, VerdictStore
 from pytest_novelty.tally import Made
 from pytest_novelty.wire import from_wire, to_wire
@@ -232,8 +233,9 @@ class NoveltySession:
             ledger: Ledger | None = None
             if settings.budget_usd is not None and isinstance(self._store, SqliteStore):
                 ledger = SharedLedger(self._store, self.run_id, settings.budget_usd)
+            shared = share_audits(self.plan, self._store, self.run_id, self.workers)
             self._runner = Runner(
-                self.plan, self._store, ledger=ledger, workers=self.workers, generation=self.generation
+                self.plan, self._store, ledger=ledger, workers=self.workers, generation=self.generation, shared=shared
             )
             self._runner.expect(self._ahead)
         return self._runner
@@ -306,7 +308,7 @@ class NoveltySession:
         for result in found:
             before = kept.get(result.label)
             kept[result.label] = result if before is None else result._replace(usage=before.usage.joined(result.usage))
-        return list(kept.values())
+        return tell_audits(kept.values())
 
     def _learn(self, value: dict[str, Any]) -> None:
         reference = canonical_json(value["ref"])

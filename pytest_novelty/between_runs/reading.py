@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from pytest_novelty.auditing import cites
 from pytest_novelty.between_runs.checking import SCORE_ALONE, check_metrics, check_parts, check_view
+from pytest_novelty.between_runs.earlier import complete
 from pytest_novelty.errors import SettingsError
 from pytest_novelty.jsonl import NotFinite, parse_json
 from pytest_novelty.judges.base import Traits
@@ -128,6 +129,7 @@ def read_json(path: Path) -> dict[str, Any]:
     if found != FORMAT:
         told = f"its format is {found!r}, not {FORMAT!r}" if found else "it has no format"
         raise SettingsError(f"is not a report: {told}", path=path, hint=_HINT)
+    complete(data)
     if not shipped_check("report")(data):
         sentence, _ = explain(data, load_schema("report")) or ("it does not fit the schema", ())
         raise SettingsError(

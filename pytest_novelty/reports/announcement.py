@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from pytest_novelty.auditing import cites
+from pytest_novelty.auditing import WEAK, cites
 from pytest_novelty.gates import DEFAULT_STABILITY_GATE
 from pytest_novelty.granularity import CAPS, TOKENIZER
 from pytest_novelty.judges.base import Judge
 from pytest_novelty.judges.families import family_of
+from pytest_novelty.judges.routes import OPTION, Route
 from pytest_novelty.looks import SampleRange
 from pytest_novelty.plan import Plan, SuitePlan
 from pytest_novelty.protocols import PROTOCOLS, thing_of
@@ -99,17 +100,33 @@ def _accounts(judges: Sequence[Judge]) -> Iterator[str]:
 
 def _auditors(plan: Plan) -> Iterator[str]:
     """Who audits whom, and where nobody can tell whether the two are of one family."""
+    citing = [planned.suite.protocol for planned in plan.suites.values() if cites(planned.suite.protocol)]
+    if not citing:
+        return
     for judge in plan.judges:
-        if judge.name in plan.panels and any(
-            cites(planned.suite.protocol) and judge.judges(planned.suite.protocol) for planned in plan.suites.values()
-        ):
+        if not any(map(judge.judges, citing)):
+            continue
+        family = family_of(judge)
+        told = f"family {family}" if family else "whose family is not known (it may declare family)"
+        if judge.name in plan.panels:
             auditor, *others = plan.panels[judge.name]
-            family = family_of(judge)
-            told = f"family {family}" if family else "whose family is not known (it may declare family)"
-            yield f"{auditor.name}, {_price(auditor)}, audits {judge.name}, {told}"
+            yield f"{auditor.name}, {_price(auditor)}, audits {judge.name}, {told}{_says(plan.routed[judge.name])}"
             if others:
                 named = ", ".join(f"{other.name} ({_price(other)})" for other in others)
                 yield f"{named} audit the same for their agreement with {auditor.name}, whose word counts"
+        elif judge.name in plan.routed:
+            yield f"{WEAK}, which only compares words, audits {judge.name}, {told}{_says(plan.routed[judge.name])}"
+        elif plan.routed or plan.idle:
+            yield f"{WEAK}, which only compares words, audits {judge.name}, {told}: nothing says who else is to"
+    yield from plan.idle
+
+
+def _says(routes: Sequence[Route]) -> str:
+    """What says so, unless an option names the auditors of all judges."""
+    named = [route for route in routes if route.family or route.source != OPTION]
+    places = {source: [route for route in named if route.source == source] for source in {r.source for r in named}}
+    told = [f"{source}: {', '.join(route.text for route in rows)}" for source, rows in sorted(places.items())]
+    return f" ({'; '.join(told)})" if told else ""
 
 
 def calls_in_flight(plan: Plan, workers: int) -> int:

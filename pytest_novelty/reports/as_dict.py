@@ -33,7 +33,7 @@ PROFILE: Final = "default"
 
 def report_to_dict(report: Report) -> dict[str, Any]:
     """Plain data that fits ``schemas/report.json``."""
-    from pytest_novelty.reports.auditors import auditors_to_dict
+    from pytest_novelty.reports.auditors import auditors_to_dict, routing_to_dicts
     from pytest_novelty.reports.between_runs import comparison_to_dict
     from pytest_novelty.reports.grounding import grounding_to_dict
     from pytest_novelty.results import versions
@@ -64,6 +64,7 @@ def report_to_dict(report: Report) -> dict[str, Any]:
                 "variants": list(settings.variants),
                 "gates": list(settings.gates),
                 "auditors": list(settings.auditors),
+                "auditors_of_ini": list(settings.auditors_of_ini),
                 "own_family": settings.own_family,
             },
             "seed": settings.seed,
@@ -101,6 +102,7 @@ def report_to_dict(report: Report) -> dict[str, Any]:
                 {"judge": judge, "suite": suite, "variant": variant or None, "reason": reason}
                 for (judge, suite, variant), reason in sorted(plan.skipped.items())
             ],
+            "audits": routing_to_dicts(plan),
         },
         "metrics": [
             {
@@ -298,6 +300,7 @@ def _comparison(item: Comparison) -> dict[str, Any]:
         "own_noise_flip_rate": item.noise,
         "transitions": {before: dict(row) for before, row in item.transitions.items()},
         "changes": [_change(change) for change in item.changes],
+        "verified_f1": None if item.verified is None else _change(item.verified),
         "needed": item.needed,
         "sentence": item.sentence,
         "advice": item.advice,

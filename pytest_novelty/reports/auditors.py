@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Final
 
+from pytest_novelty.auditing import WEAK, cites
 from pytest_novelty.headline import with_interval
+from pytest_novelty.judges.families import family_of
 from pytest_novelty.metrics.auditors import Auditors
 from pytest_novelty.metrics.view import Estimate
 from pytest_novelty.model import REFERENCE
@@ -14,6 +16,7 @@ from pytest_novelty.reports.tables import Justify
 from pytest_novelty.reports.text import clean
 
 if TYPE_CHECKING:
+    from pytest_novelty.plan import Plan
     from pytest_novelty.results import Report
 
 _SAYS: Final = ("supported", "unsupported")
@@ -74,6 +77,25 @@ def _kappa(estimate: Estimate) -> str:
     return (
         text if estimate.low is None or estimate.high is None else f"{text} [{estimate.low:.2f}, {estimate.high:.2f}]"
     )
+
+
+def routing_to_dicts(plan: Plan) -> list[dict[str, Any]]:
+    """Who audits whom, of the judges that cite evidence in this run."""
+    citing = [planned.suite.protocol for planned in plan.suites.values() if cites(planned.suite.protocol)]
+    return [
+        {
+            "judge": judge.name,
+            "family": family_of(judge) or None,
+            "auditors": [
+                {"name": auditor.name, "version": auditor.version, "family": family_of(auditor) or None}
+                for auditor in plan.panels.get(judge.name, ())
+            ]
+            or [{"name": WEAK, "version": None, "family": None}],
+            "rows": [{"source": route.source, "row": route.text} for route in plan.routed.get(judge.name, ())],
+        }
+        for judge in plan.judges
+        if any(map(judge.judges, citing))
+    ]
 
 
 def auditors_to_dict(item: Auditors) -> dict[str, Any]:

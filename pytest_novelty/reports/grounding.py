@@ -116,7 +116,9 @@ def _notes(item: Grounded) -> Iterator[str]:
     if found.audited and item.auditor == WEAK:
         yield f"auditor: {WEAK}, which only looks whether a reason's words are in the evidence: a weak baseline"
     elif found.audited:
-        yield f"auditor: {item.auditor}"
+        others = " and ".join(item.auditors[1:])
+        asked = f"; {others} {'is' if len(item.auditors) == 2 else 'are'} asked the same" if others else ""
+        yield f"auditor: {item.auditor}{asked}"
 
 
 def _steps(rates: Mapping[str, Rate]) -> str:
@@ -137,6 +139,7 @@ def grounding_to_dict(item: Grounded) -> dict[str, Any]:
         "suite": item.suite,
         "variant": item.variant,
         "auditor": item.auditor if item.found.audited else None,
+        "auditors": list(item.auditors) if item.found.audited else [],
         "weak_auditor": item.found.audited and item.auditor == WEAK,
         "rates": _to_dicts(item.found.rates),
         "macro": _to_dicts(item.found.macro),
