@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import combinations, product
+from typing import NamedTuple
 
 import numpy as np
 
@@ -145,6 +147,47 @@ def _drawn(groups: Counter[_Group], n: int, seed: int) -> Null:
         values, chances = _excess_of_splits(pooled, size, rest)
         total += rng.multinomial(count, chances / chances.sum(), size=DRAWS) @ values / orders
     return Null(n, np.sort(total) / n, np.full(DRAWS, 1 / DRAWS), False)
+
+
+class Request(NamedTuple):
+    """Votes that are further apart or less. ``distances``: (votes, votes) in [0, 1], the ``first`` ones of the one side;
+    ``orders``: how many of the instance count.
+    """
+
+    distances: FloatArray
+    first: int
+    orders: int
+
+
+def null_of_requests(requests: Sequence[Request], n: int, seed: int = 0) -> Null | None:
+    """The null distribution of the mean excess over ``n`` instances, from seeded re-splits of whole votes; None without any."""
+    if not requests:
+        return None
+    laws: Counter[tuple[float, ...]] = Counter()
+    for distances, first, orders in requests:
+        values = excess_of_takes(distances, _takes(len(distances), first, seed)) / orders
+        laws[tuple(np.sort(np.round(values, 12)).tolist())] += 1
+    rng = np.random.default_rng([seed, n])
+    total = np.zeros(DRAWS)
+    for law, count in sorted(laws.items()):
+        values, ways = np.unique(law, return_counts=True)
+        total += rng.multinomial(count, ways / ways.sum(), size=DRAWS) @ values
+    if total.min() == total.max():  # nothing differs
+        return Null(n, total[:1] / n, np.ones(1), True)
+    return Null(n, np.sort(total) / n, np.full(DRAWS, 1 / DRAWS), False)
+
+
+def excess_of_takes(distances: FloatArray, takes: BoolArray) -> FloatArray:
+    """(ways,) by how much votes of different sides are further apart than those of one. ``takes``: (ways, votes) which are the
+    first side's, at least two of them and not all but one. With distances of 0 and 1 it is :func:`~.stability.excess`.
+    """
+    first = takes.astype(np.float64)
+    rest = 1.0 - first
+    sizes, others = first.sum(axis=1), rest.sum(axis=1)
+    across = np.einsum("wi,ij,wj->w", first, distances, rest) / (sizes * others)
+    own = np.einsum("wi,ij,wj->w", first, distances, first) / (sizes * (sizes - 1))
+    theirs = np.einsum("wi,ij,wj->w", rest, distances, rest) / (others * (others - 1))
+    return np.asarray(across - (own + theirs) / 2)
 
 
 # --- flips by noise alone -----------------------------------------------------------------------------------

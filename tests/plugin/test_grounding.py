@@ -80,15 +80,6 @@ def test_an_answer_that_breaks_a_rule_is_counted(lab: Lab) -> None:
     assert ran.metric("missing_evidence_rate")["value"] == 1
 
 
-def test_groups_have_no_golden_verdicts_and_it_says_so(lab: Lab, dist: str) -> None:
-    options = ("lexical", "landmarks-grouping", "--novelty-sample=3", "-p", "syrupy", "--snapshot-update")
-    ran = lab.judge(*options, dist=dist)
-    ran.assert_clean()
-    assert (ran.ret, (lab.path / "golden").exists()) == (0, False)
-    said = "novelty golden: none is written of landmarks-grouping: a file tallies two labels, and groups have many"
-    assert said in " ".join(ran.plain.split())
-
-
 def test_reports_of_papers_are_compared(lab: Lab) -> None:
     """A judge that begins to make up evidence is a regression, and the run's own report is written."""
     lab.judges(
