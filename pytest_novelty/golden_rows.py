@@ -96,9 +96,8 @@ def _read_items(text: str, label: str | None) -> Counted:
             raise Contradiction("an order is there twice")
         counts = orders.setdefault(order, {})
         if kind in counts or not count:
-            raise Contradiction(
-                f"{'no vote is' if not count else 'votes are'} counted{' twice' if count else ''} in {found[0]}"
-            )
+            times = "twice" if count else "0 times"
+            raise Contradiction(f"votes are counted {times}: {shorten(found[0].removesuffix(', '), 60)}")
         counts[kind] = count
     names = tuple(sorted({kind for counts in orders.values() for kind in counts} - set(_NAMELESS)))
     return Counted(
