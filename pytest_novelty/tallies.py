@@ -58,9 +58,9 @@ def check_label(
     """
     orders = [order for order, _ in tallies]
     if not set(orders) <= set(protocol.orders("both")):
-        raise Contradiction(f"these are no votes on a {protocol.name} suite")
+        raise Contradiction(f"these are no votes of the protocol {protocol.name}")
     if scores and protocol.score_key is None:
-        raise Contradiction(f"it has scores, and there are none on a {protocol.name} suite")
+        raise Contradiction(f"it has scores, and the protocol {protocol.name} knows none")
     told = protocol.labels or names or protocol.gold_labels(_STAND_INS)
     if scores and not any(any(counts[:-2]) for _, counts in tallies):
         possible = _by_scores(tallies, len(scores), told)

@@ -51,8 +51,8 @@ def pairs_shift(pair: Pair) -> Computed:
     left_out = int((~np.isfinite(values)).sum())
     if left_out == len(values):
         return Estimate.undefined(TOO_FEW_VOTES_NOTE)
-    note = f"{left_out} instances with fewer than two valid votes of a request left out" if left_out else ""
-    return then(excess_mean(pair.one, values, note), root)
+    note = f"; {left_out} instances with fewer than two valid votes of a request left out" if left_out else ""
+    return then(excess_mean(pair.one, values, f"over pairs of papers{note}"), root)
 
 
 def _moved(pair: Pair) -> _Moved:

@@ -103,7 +103,7 @@ def test_votes_come_back_as_they_were_counted(
         changed("ab 3:0", "ab 0:0", "cannot be: no vote is counted"),
         changed("ba 1:0:1:1", "ab 1:0:1:1", "cannot be: an order is there twice"),
         changed("ab 3:0", "zz 3:0", "cannot be read"),
-        changed("0a1b2c3d", "0a1b2c3d\tscores 1", "cannot be: it has scores, and there are none on a pairwise suite"),
+        changed("0a1b2c3d", "0a1b2c3d\tscores 1", "cannot be: it has scores, and the protocol pairwise knows none"),
         changed("0a1b2c3d", "0a1b2c3d\tscores nan", "cannot be: the score nan is no number that a judge can give"),
         changed(
             "0a1b2c3d", "0a1b2c3d\tscores 1 -1e300", "cannot be: the score -1e+300 is no number that a judge can give"
@@ -118,7 +118,7 @@ def test_votes_come_back_as_they_were_counted(
         changed(
             "ab 3:0, ba 1:0:1:1", "ab 0:0:0:3, ba 0:0:0:3", "cannot be: the label is x, and the votes say abstained"
         ),
-        changed("ab 3:0, ba 1:0:1:1", "3:0", "cannot be: these are no votes on a pairwise suite"),
+        changed("ab 3:0, ba 1:0:1:1", "3:0", "cannot be: these are no votes of the protocol pairwise"),
         changed("ab 3:0, ba 1:0:1:1", "-", "cannot be: the label is x, and the votes say invalid"),
         changed("0a1b2c3d", "0a1b2c3d\tscores 1 2 3 4 5 6 7", "cannot be: 7 scores of 3 votes"),
         (

@@ -73,7 +73,8 @@ def test_one_vote_says_nothing_of_noise(make_groupings: Callable[..., View]) -> 
     assert (pairs_shift(pair).value, pairs_shift(pair).note) == (None, TOO_FEW_VOTES_NOTE)
     assert find_regrouping(pair).moved is None
     partly = pair_of(make_groupings, ["aa. ...", "aa.,aa. aa.,-"], ["... aa.", "aa.,aa. aa.,aa."])
-    assert pairs_shift(partly).note == "1 instances with fewer than two valid votes of a request left out"
+    left_out = "1 instances with fewer than two valid votes of a request left out"
+    assert pairs_shift(partly).note == f"over pairs of papers; {left_out}"
 
 
 def test_votes_that_fail_are_lost(make_groupings: Callable[..., View]) -> None:
