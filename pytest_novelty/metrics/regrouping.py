@@ -10,6 +10,7 @@ their set and order, and sets are the unit.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cache, lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -19,7 +20,7 @@ from pytest_novelty.metrics.deferred import Computed, deferrable, then
 from pytest_novelty.metrics.estimating import excess_mean, root
 from pytest_novelty.metrics.exchange import Request, excess_of_takes, null_of_requests
 from pytest_novelty.metrics.pairing import Pair
-from pytest_novelty.metrics.resampling import FloatArray
+from pytest_novelty.metrics.resampling import FloatArray, IntArray
 from pytest_novelty.metrics.view import Estimate
 from pytest_novelty.model import Instance, Vote
 from pytest_novelty.protocols.grouping import groups_of
@@ -55,6 +56,7 @@ def pairs_shift(pair: Pair) -> Computed:
     return then(excess_mean(pair.one, values, f"over pairs of papers{note}"), root)
 
 
+@lru_cache(maxsize=1)  # the size of a move and its test are asked for one after the other
 def _moved(pair: Pair) -> _Moved:
     excess = np.full(len(pair), np.nan)
     requests: list[Request] = []
@@ -81,9 +83,15 @@ def _requests(instance: Instance, one: tuple[Vote, ...], other: tuple[Vote, ...]
             yield np.abs(together[:, None] - together[None]).mean(axis=-1), len(sides[0])
 
 
+@cache
+def _pairs(papers: int) -> tuple[IntArray, IntArray]:
+    first, second = np.triu_indices(papers, 1)
+    return first, second
+
+
 def _together(label: str, ids: list[str]) -> FloatArray:
     """(pairs,) 1 where the partition has both papers of a pair in one group, else 0."""
     group = {member: number for number, members in enumerate(groups_of(label), 1) for member in members}
     places = np.array([group.get(name, -place) for place, name in enumerate(ids)])
-    first, second = np.triu_indices(len(ids), 1)
+    first, second = _pairs(len(ids))
     return np.asarray(places[first] == places[second], dtype=np.float64)

@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import pytest
 
+from pytest_novelty.metrics import exchange
 from pytest_novelty.metrics.exchange import Request, excess_of_takes, null_of_excess, null_of_requests
 from pytest_novelty.metrics.pairing import Pair
 from pytest_novelty.metrics.regrouping import TOO_FEW_VOTES_NOTE, find_regrouping, pairs_shift
@@ -81,3 +82,14 @@ def test_votes_that_fail_are_lost(make_groupings: Callable[..., View]) -> None:
     pair = pair_of(make_groupings, ["aa.,- aa.,?"] * 9, ["aa.,aa. aa.,aa."] * 9)
     assert pair.lost_share == 0.5
     assert (find_regrouping(pair).silenced or 1.0) < 0.01
+
+
+def test_of_many_requests_there_are_fewer_re_splits(monkeypatch: pytest.MonkeyPatch) -> None:
+    requests = [two_labels("xxy", "yyx"), two_labels("xxy", "yyyx")]
+    full = null_of_requests(requests, 2)
+    monkeypatch.setattr(exchange, "_MOST_DRAWN", 5_000)
+    fewer = null_of_requests(requests, 2)
+    assert full is not None
+    assert fewer is not None
+    assert (full.method, fewer.method) == ("20,000 re-splits, p to 5e-05", "2,500 re-splits, p to 4e-04")
+    assert fewer.tail(1.0) == 1 / 2_501  # beyond all that was drawn
