@@ -14,6 +14,7 @@ from pytest_novelty.model import REFERENCE
 from pytest_novelty.reports.auditors import auditor_blocks
 from pytest_novelty.reports.between_runs import cost_block, detail_blocks, metrics_block, transitions_block
 from pytest_novelty.reports.blocks import Block
+from pytest_novelty.reports.drift import table_row
 from pytest_novelty.reports.grounding import grounding_blocks
 from pytest_novelty.reports.tables import DECISIONS, Justify
 from pytest_novelty.reports.text import (
@@ -144,7 +145,7 @@ def _drifts(report: Report) -> Iterator[str]:
         yield _section(Block(f"{title}: {DECISIONS[drift.decision][0]}", notes=said))
         if drift.differing:
             ordered = sorted(drift.differing, key=lambda item: not item.label_differs)
-            rows = tuple((clean(item.instance, 60), clean(item.before, 60), clean(item.after, 60)) for item in ordered)
+            rows = tuple(table_row(item) for item in ordered)
             headings: tuple[tuple[str, Justify], ...] = (("instance", "left"), ("before", "left"), ("after", "left"))
             yield _folded("Verdicts that differ", [Block("", headings, rows)])
 

@@ -126,15 +126,6 @@ def test_each_rule_of_groups_is_counted_under_its_own_name(lab: Lab, dist: str, 
         assert re.search(rf"Finding: judge: {count} answers [^(]*\({kind}\)", told), kind
 
 
-def test_groups_have_no_golden_verdicts_and_it_says_so(lab: Lab, dist: str) -> None:
-    options = ("lexical", "landmarks-grouping", "--novelty-sample=3", "-p", "syrupy", "--snapshot-update")
-    ran = lab.judge(*options, dist=dist)
-    ran.assert_clean()
-    assert (ran.ret, (lab.path / "golden").exists()) == (0, False)
-    said = "novelty golden: none is written of landmarks-grouping: a file tallies two labels, and groups have many"
-    assert said in " ".join(ran.plain.split())
-
-
 def test_reports_of_papers_are_compared(lab: Lab) -> None:
     """A judge that begins to make up evidence is a regression, and the run's own report is written."""
     lab.judges(

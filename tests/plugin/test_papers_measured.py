@@ -260,3 +260,14 @@ def test_a_change_that_is_open_is_no_regression() -> None:
     assert [note for note in found.notes if "audited by" in note] == [
         "planted on similarity: audited by lexical then, and by failing now"
     ]
+
+
+def test_partitions_that_moved_are_told_from_noise() -> None:
+    """Of groupings a vote is a partition: what is compared is which papers are together."""
+    (change,) = compare_reports(_saved("perfect", "grouping", votes=2), _saved("never", "grouping", votes=2)).changes
+    turned = change.turned
+    assert (turned.flip_rate.value, turned.starred, change.own_noise) == (0.5, True, None)
+    assert (turned.vote_shift.value or 0) > 0.25
+    assert turned.vote_shift.note == "over pairs of papers"
+    (same,) = compare_reports(_saved("perfect", "grouping", votes=2), _saved("perfect", "grouping", votes=2)).changes
+    assert (same.turned.starred, same.turned.vote_shift.value) == (False, 0.0)

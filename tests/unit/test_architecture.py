@@ -79,7 +79,7 @@ LAYERS = [
         "claiming",
         "comparing",
     ],
-    ["tallies", "golden", "relabelling", "changes", "drifting", "probing"],
+    ["labels_as_text", "tallies", "golden_rows", "golden", "relabelling", "changes", "drifting", "probing"],
     ["reports", "results", "dryrun", "keeping", "between_runs"],
     ["stopping"],
     ["evaluation", "cli", "cli_store", "cli_compare"],
