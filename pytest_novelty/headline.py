@@ -115,6 +115,7 @@ def _clause(report: Report, judge: str, version: str, planned: SuitePlan) -> str
         text
         for text in (
             _grounded(report, judge, suite),
+            _as_published(report, judge, suite),
             _noise(estimates),
             variants,
             _order(estimates),
@@ -149,6 +150,17 @@ def _grounded(report: Report, judge: str, suite: Suite) -> str:
             left = rates[name].value if name in rates else None
             if raw is not None and left is not None:
                 return f"its F1 per vote of {percent(raw)} % is {percent(left)} % once {what} checked"
+    return ""
+
+
+def _as_published(report: Report, judge: str, suite: Suite) -> str:
+    """What a benchmark's release would say, where the suite is scored so, too."""
+    for item in report.published:
+        if (item.judge, item.suite, item.variant) == (judge, suite.name, REFERENCE):
+            for figure in item.found.figures[:6]:  # of correctness, all together or of the only dimension
+                if figure.name in ("f1", "macro_f1") and figure.value is not None:
+                    name = "F1" if figure.name == "f1" else "macro F1"
+                    return f"by the release's rules (as-published) its {name} is {percent(figure.value)} %"
     return ""
 
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
+from pytest_novelty.as_published import Statements, add_release, plan_release, read_statements
 from pytest_novelty.auditing import hear, opinion_in, plan_audits
 from pytest_novelty.audits import Audits, count_audits
 from pytest_novelty.calls import Call, CallPlanner, Case
@@ -33,10 +34,16 @@ class Heard(NamedTuple):
 
 
 class _Queued(NamedTuple):
-    """Cases by the place of the vote and the group in its answer, and a ticket of each auditor by the case's name."""
+    """Cases by the place of the vote and the group in its answer, and a ticket of each auditor by the case's name.
+
+    ``statements``, ``released``: the same by the rules of a release, where the suite is scored as published; put to the first
+    auditor alone.
+    """
 
     planned: dict[int, list[Case | None]]
     tickets: list[dict[str, Ticket]]
+    statements: Statements
+    released: dict[int, list[Case | None]]
 
 
 class Hearing:
@@ -61,18 +68,21 @@ class Hearing:
             return
         records = [record for record in ticket.records if record is not None]
         planned = plan_audits(panel[0], ticket.calls, records)
-        cases = {case.instance.id: case for row in planned.values() for case in row if case is not None}
-        queued = []
+        statements = read_statements(ticket.calls, records)
+        released = plan_release(panel[0], ticket.calls, statements)
+        own, also = (_by_name(rows) for rows in (planned, released))
+        queued: list[dict[str, Ticket]] = []
         for auditor in panel:
+            cases = own if queued else {**also, **own}
             calls = {name: self._planner.plan(replace(case, judge=auditor)) for name, case in cases.items()}
-            new = {own[0].key: own for own in calls.values() if own[0].key not in self._asked}
+            new = {each[0].key: each for each in calls.values() if each[0].key not in self._asked}
             self._asked.update(zip(new, self._engine.submit(list(new.values())), strict=True))
-            queued.append({name: self._asked[own[0].key] for name, own in calls.items()})
-        self._queued[label] = _Queued(planned, queued)
+            queued.append({name: self._asked[each[0].key] for name, each in calls.items()})
+        self._queued[label] = _Queued(planned, queued, statements, released)
 
     def hear(self, case: Case, records: Sequence[Record], tick: Callable[[], None]) -> Heard:
         """What the auditors say, once all have ended."""
-        planned, tickets = self._queued.pop(case.label)
+        planned, tickets, statements, released = self._queued.pop(case.label)
         said: list[dict[str, Record | None]] = []
         fresh: list[Record] = []
         reused: list[Record] = []
@@ -99,7 +109,15 @@ class Hearing:
             place: hear(records[place], [None if audit is None else first[audit.instance.id] for audit in row])
             for place, row in planned.items()
         }
-        opinions = tuple(tuple(opinion_in(each[name]) for each in said) for name in first) if len(said) > 1 else ()
+
+        def say(place: int, number: int) -> bool | None:
+            audit = released[place][number]
+            return None if audit is None else opinion_in(first[audit.instance.id])
+
+        grounds = add_release(grounds, statements, say)
+        opinions = (
+            tuple(tuple(opinion_in(each[name]) for each in said) for name in _by_name(planned)) if len(said) > 1 else ()
+        )
         audits = count_audits(len(first), [*fresh, *reused], unpaid)._replace(opinions=opinions)
         if not missing:
             return Heard(grounds, fresh, len(reused), audits, None)
@@ -108,3 +126,7 @@ class Hearing:
         cost, is_bound = cost_of_audits(list(new.values()), self._store)
         audits = audits._replace(missing=len(new), missing_usd=cost, is_bound=is_bound)
         return Heard(grounds, fresh, len(reused), audits, explain_missing_audits(case, missing, self._store))
+
+
+def _by_name(rows: dict[int, list[Case | None]]) -> dict[str, Case]:
+    return {case.instance.id: case for row in rows.values() for case in row if case is not None}

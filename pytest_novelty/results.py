@@ -32,6 +32,7 @@ from pytest_novelty.findings import (
 from pytest_novelty.gates import MAX
 from pytest_novelty.headline import make_headline
 from pytest_novelty.measuring import MetricRow, VariantResult, measure
+from pytest_novelty.metrics.as_published import AsPublished, score_as_published
 from pytest_novelty.metrics.auditors import Auditors, compare_auditors, compare_panels
 from pytest_novelty.metrics.catalogue import FamilyMetric, PairMetric, get_metric
 from pytest_novelty.metrics.comparison import Comparison
@@ -41,6 +42,7 @@ from pytest_novelty.metrics.view import Estimate, View, label_by_cross_validatio
 from pytest_novelty.model import REFERENCE
 from pytest_novelty.outcomes import CaseResult
 from pytest_novelty.plan import Plan, SuitePlan
+from pytest_novelty.profiles import AS_PUBLISHED
 from pytest_novelty.tally import Made, sum_told
 
 if TYPE_CHECKING:
@@ -86,6 +88,17 @@ class Grounded:
     found: Grounding
 
 
+@dataclass(frozen=True)
+class Published:
+    """What a benchmark's release would report of a judge on a suite under a variant; ``auditor``: as of :class:`Grounded`."""
+
+    judge: str
+    suite: str
+    variant: str
+    auditor: str
+    found: AsPublished
+
+
 @dataclass
 class Report:
     """The result of a run. ``gates`` decide; ``metrics`` explain; ``outcomes`` are what they rest on."""
@@ -107,6 +120,8 @@ class Report:
     """Comparisons with recorded verdicts, each a gate like any other."""
     grounding: list[Grounded] = field(default_factory=list)
     """The cascade of each judge and variant, on suites whose answers cite evidence."""
+    published: list[Published] = field(default_factory=list)
+    """Of suites that are scored as published, the release's figures beside ours."""
     auditors: list[Auditors] = field(default_factory=list)
     """On suites of reasons: judges against the labels, and among each other."""
 
@@ -281,6 +296,11 @@ def _add_suite(report: Report, planned: SuitePlan, views: Mapping[tuple[str, str
             Grounded(judge, planned.suite.name, variant, plan.auditor_of(judge), ground(view))
             for (variant, judge), view in sorted(views.items())
         ]
+        if planned.suite.profile == AS_PUBLISHED:
+            report.published += [
+                Published(judge, planned.suite.name, variant, plan.auditor_of(judge), score_as_published(view))
+                for (variant, judge), view in sorted(views.items())
+            ]
         panels = {name: [auditor.name for auditor in panel] for name, panel in plan.panels.items()}
         report.auditors += compare_panels(planned.suite.name, views, panels)
     report.gates += decide_gates(plan, planned, views, measured.rows, unenforced)

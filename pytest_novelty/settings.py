@@ -62,6 +62,8 @@ class Settings:
     """Who is asked whether reasons follow from the evidence: for each judge the first that is of another family."""
     own_family: bool = False
     """A judge may be audited by its own family."""
+    profile: str | None = None
+    """By which rules suites are scored; None: as each says."""
 
     @property
     def by_point(self) -> bool:

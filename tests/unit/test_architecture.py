@@ -13,7 +13,7 @@ import pytest_novelty
 PACKAGE = Path(pytest_novelty.__file__).parent
 
 LAYERS = [
-    ["errors", "verdicts", "model", "digests", "data", "masking"],
+    ["errors", "verdicts", "model", "digests", "data", "masking", "profiles"],
     ["files", "garbage", "printing", "validation", "strict_yaml", "jsonl", "exports", "parsing", "looks", "settings"],
     ["protocols"],
     ["metrics.catalogue", "metrics.distributions", "metrics.resampling", "metrics.intervals", "metrics.auroc"],
@@ -41,6 +41,7 @@ LAYERS = [
         "applicability",
         "grounding",
         "auditing",
+        "as_published",
         "audits",
         "outcomes",
         "wire",
