@@ -28,7 +28,7 @@ def check_profile(profile: str, protocol: str) -> None:
 
 _FIGURE: Final = re.compile(
     r"(?:as_)?published_(?P<same>\w+)|(?:macro|micro)_(?P<pairs>precision|recall|f1)"
-    r"|(?P<rate>hallucination_rate|mismatch_rate)_(?:tp|fp|groups)|tp_flow(?:_\w+)?"
+    r"|(?P<rate>hallucination|mismatch)(?:_rate)?_(?:tp|fp|groups)|tp_flow(?:_\w+)?"
 )
 
 
@@ -37,4 +37,6 @@ def gate_instead(figure: str) -> str | None:
     match = _FIGURE.fullmatch(figure)
     if match is None:
         return None
-    return match["same"] or match["rate"] or (f"pair_{match['pairs']}" if match["pairs"] else "verified_f1")
+    if match["rate"]:
+        return f"{match['rate']}_rate"
+    return match["same"] or (f"pair_{match['pairs']}" if match["pairs"] else "verified_f1")

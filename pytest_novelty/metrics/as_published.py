@@ -57,7 +57,7 @@ class Figure:
 
     ``dimension``: None for all together. ``value``: the mean over samples, None where undefined; ``sd``: their sample standard
     deviation, None where there is one sample or the release has none. ``ours``: our figure, of ``metric``; None where undefined.
-    ``differs``: the rules that differ, in a few words.
+    ``differs``: the rules that differ, words of ``RULES``.
     """
 
     stage: str
@@ -168,9 +168,19 @@ def _evidence(released: Released | None) -> PositiveRecord:
     return PositiveRecord(released.classes) if released is not None else PositiveRecord((), known=False)
 
 
+RULES: Final = {
+    "failures": "left out (ours: misses)",
+    "0/0": "is 0 (ours: undefined, or 1 where both gold and answer are empty)",
+    "matcher": "4-grams, of all that the suite has of a paper (ours: aligned, with what was shown)",
+    "empty": "a span that is missing passes (ours: a failure of its own)",
+    "quotes": "the auditor reads spans as the judge wrote them (ours: as the source has them)",
+    "unit": "groups (ours: pairs of papers)",
+}
+"""What the release does otherwise than we, by the word that a figure has for it."""
+
 # --- figures ----------------------------------------------------------------------------------------------------
 
-_DROPS: Final = "failures; 0 of 0"
+_DROPS: Final = "failures, 0/0"
 
 
 def _of_pairs(view: View, items: Sequence[_Item], samples: int) -> Iterator[Figure]:
@@ -185,14 +195,14 @@ def _of_pairs(view: View, items: Sequence[_Item], samples: int) -> Iterator[Figu
         side: [list(_positives(items, sample, label)) for sample in range(samples)] for side, label in _LABELS.items()
     }
     for side, label in _LABELS.items():
-        name, metric = f"hallucination_rate_{side}", f"hallucination_rate{_SUFFIX[side]}"
+        name, metric = f"hallucination_{side}", f"hallucination_rate{_SUFFIX[side]}"
         rate = hallucination_rate_of_samples([list(map(_evidence, sample)) for sample in positives[side]])
-        yield _figure(EVIDENCE, name, None, rate, ours.of(metric), metric, "matcher; denominator")
+        yield _figure(EVIDENCE, name, None, rate, ours.of(metric), metric, "matcher, empty")
         for dimension, own in (
             _by_dimension(items) if samples == 1 else ()
         ):  # the release has it of a single sample only
             among = _alone(hallucination_rate_of_dimension(list(map(_evidence, _positives(own, 0, label)))))
-            yield _figure(EVIDENCE, name, dimension, among, ours.of(metric, dimension), metric, "matcher")
+            yield _figure(EVIDENCE, name, dimension, among, ours.of(metric, dimension), metric, "matcher, empty")
     yield from _mismatches(positives, ours, grouping=False)
     for dimension, own in _by_dimension(items):
         yield from _flows([_flow_of_pairs(own, sample) for sample in range(samples)], dimension, ours)
@@ -228,12 +238,11 @@ def _of_groupings(view: View, items: Sequence[_Item], samples: int) -> Iterator[
         for name, found in score_grouping_samples(records).items():
             kind, _, metric = name.partition("_")
             value = ours.macro(metric, dimension) if kind == "macro" else ours.of(metric, dimension)
-            differs = "failures; empties" if kind == "macro" else _DROPS
-            yield _figure(CORRECTNESS, name, dimension, found, value, f"pair_{metric}", differs)
+            yield _figure(CORRECTNESS, name, dimension, found, value, f"pair_{metric}", _DROPS)
     groups = [[found for item in items for found in _groups(item, sample)] for sample in range(samples)]
     rate = spread(hallucination_rate_of_groups([_evidence(one) for _, one in each]) for each in groups if each)
     metric = "hallucination_rate_all"
-    yield _figure(EVIDENCE, "hallucination_rate_groups", None, rate, ours.of(metric), metric, "matcher; groups")
+    yield _figure(EVIDENCE, "hallucination_groups", None, rate, ours.of(metric), metric, "matcher, unit")
     sides = {
         side: [[one for is_right, one in each if is_right is bool(label)] for each in groups]
         for side, label in _LABELS.items()
@@ -265,21 +274,21 @@ def _mismatches(
     sides: Mapping[str, Sequence[Sequence[Released | None]]], ours: _Ours, *, grouping: bool
 ) -> Iterator[Figure]:
     """``sides``: the statements of each sample, right and wrong ones."""
-    differs = "spans as quoted; groups" if grouping else "spans as quoted; 0 of 0"
+    differs = "quotes, unit" if grouping else "quotes, 0/0"
     for side, found in sides.items():
         opinions = [[_opinion(one) for one in sample] for sample in found]
         rate, metric = mismatch_rate_of_samples(opinions, grouping=grouping), f"mismatch_rate{_SUFFIX[side]}"
-        yield _figure(REASONS, f"mismatch_rate_{side}", None, rate, ours.of(metric), metric, differs)
+        yield _figure(REASONS, f"mismatch_{side}", None, rate, ours.of(metric), metric, differs)
 
 
 def _flows(flows: Sequence[Flow], dimension: str | None, ours: _Ours) -> Iterator[Figure]:
     for name, found in score_flow_samples(flows).items():
         metric = f"verified_{name}"
-        yield _figure(VERIFIED, metric, dimension, found, ours.of(metric, dimension), metric, "matcher; missing spans")
+        yield _figure(VERIFIED, metric, dimension, found, ours.of(metric, dimension), metric, "matcher, empty")
     for part, mean in mean_flow(flows).items():
         shares = tuple(getattr(flow, part) / flow.tp if flow.tp else 0.0 for flow in flows)
         value, metric = ours.share(part, dimension), _SHARES[part]
-        yield Figure(VERIFIED, f"tp_flow_{part}", dimension, mean, None, shares, value, metric, "matcher; 0 of 0")
+        yield Figure(VERIFIED, f"tp_flow_{part}", dimension, mean, None, shares, value, metric, "matcher, 0/0")
 
 
 _SHARES: Final = {
@@ -368,8 +377,4 @@ def _notes(view: View, items: Sequence[_Item], is_told: bool) -> Iterator[str]:
         yield f"evidence and reasons are left out: {NOT_TOLD}"
         return
     papers = {(idea.title, idea.text): idea for item in items for idea in item.instance.ideas}
-    whole = sum(bool(idea.full_text) for idea in papers.values())
-    yield (
-        f"spans are looked for in all that the suite has of a paper ({whole} of {len(papers)} with a full text), by 4-grams; "
-        "ours: in what was shown, aligned"
-    )
+    yield f"{sum(bool(idea.full_text) for idea in papers.values())} of {len(papers)} papers have a full text"

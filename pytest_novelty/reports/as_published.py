@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, Final
 
-from pytest_novelty.metrics.as_published import REASONS, VERIFIED, Figure
+from pytest_novelty.headline import percent
+from pytest_novelty.metrics.as_published import REASONS, RULES, VERIFIED, Figure
 from pytest_novelty.model import REFERENCE
 from pytest_novelty.profiles import AS_PUBLISHED
 from pytest_novelty.reports.blocks import Block
@@ -25,7 +26,7 @@ _HEADINGS: Final[tuple[tuple[str, Justify], ...]] = (
     ("ours %", "right"),
     ("differs in", "left"),
 )
-_MOST_SAMPLES: Final = 4
+_MOST_SAMPLES: Final = 3
 """That a row has room for."""
 
 
@@ -46,7 +47,7 @@ def _row(figure: Figure) -> tuple[str, ...]:
         figure.dimension or "all",
         _share(figure.value),
         "" if figure.sd is None else f"{100 * figure.sd:.1f}",
-        " ".join(map(_share, figure.per_sample)) if several else "",
+        " ".join(map(_short, figure.per_sample)) if several else "",
         _share(figure.ours),
         figure.differs,
     )
@@ -56,10 +57,16 @@ def _share(value: float | None) -> str:
     return "-" if value is None else f"{100 * value:.1f}"
 
 
+def _short(value: float | None) -> str:
+    return "-" if value is None else percent(value)
+
+
 def _notes(item: Published) -> Iterator[str]:
+    words = {word for figure in item.found.figures for word in figure.differs.split(", ")}
+    yield from (f"{word}: {rule}" for word, rule in RULES.items() if word in words)
     yield from item.found.notes
     if any(figure.stage in (REASONS, VERIFIED) for figure in item.found.figures):
-        yield f"reasons are judged by {item.auditor}, beside the spans as the judge wrote them; ours: as the source has them"
+        yield f"auditor: {item.auditor}"
     yield "the release has no intervals, and nothing is gated on its figures"
 
 

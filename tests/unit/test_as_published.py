@@ -116,10 +116,10 @@ def test_the_spans_of_the_release_through_a_run() -> None:
     ]
     assert classes == [(kind, VERBATIM) for _, kind in SPANS]
     found = figures(report)
-    assert found["hallucination_rate_tp", None].value == pytest.approx(2 / 9)
-    assert found["hallucination_rate_tp", "method"].value == pytest.approx(2 / 9)
+    assert found["hallucination_tp", None].value == pytest.approx(2 / 9)
+    assert found["hallucination_tp", "method"].value == pytest.approx(2 / 9)
     # Ours also finds the inverted sentence and the short lie out, and the span that is missing is none that is found.
-    assert found["hallucination_rate_tp", None].ours == pytest.approx(4 / 9)
+    assert found["hallucination_tp", None].ours == pytest.approx(4 / 9)
     assert found["tp_flow_verified", "method"].value == pytest.approx(7 / 9)
     assert found["verified_f1", "method"].value == 0.7778
 
@@ -156,10 +156,10 @@ def planted() -> Report:
         ("f1", "method", (0.5, 1, 0.5)),
         ("f1", "task", (0, 0, 0)),
         ("accuracy", "task", (1, 1, 0)),
-        ("hallucination_rate_tp", None, (0, 0.5, 0)),
-        ("hallucination_rate_fp", None, (0, 0.5)),  # a sample without wrong positives is skipped
-        ("mismatch_rate_tp", None, (0, 1, 0)),
-        ("mismatch_rate_fp", None, (0, 0, 0)),  # here it is a 0
+        ("hallucination_tp", None, (0, 0.5, 0)),
+        ("hallucination_fp", None, (0, 0.5)),  # a sample without wrong positives is skipped
+        ("mismatch_tp", None, (0, 1, 0)),
+        ("mismatch_fp", None, (0, 0, 0)),  # here it is a 0
         ("verified_precision", "method", (0.5, 0, 0.5)),
         ("verified_recall", "method", (0.5, 0, 0.5)),
         ("verified_f1", "method", (0.5, 0, 0.5)),
@@ -178,7 +178,7 @@ def test_pairs_by_hand(planted: Report, name: str, dimension: str | None, sample
 
 
 def test_several_samples_have_no_hallucination_rate_by_dimension(planted: Report) -> None:
-    assert ("hallucination_rate_tp", "method") not in figures(planted)
+    assert ("hallucination_tp", "method") not in figures(planted)
 
 
 def test_ours_are_those_of_the_report(planted: Report) -> None:
@@ -220,7 +220,7 @@ def test_the_whole_paper_is_searched() -> None:
     answers = {"p1": [("ok", behind)]}
     for full_text, value in ((f"# Method\n\n{behind}", 0), ("", 1)):
         report = run(judge_of(answers), suite_of([pair("p1", True, full_text=full_text)], orders="ab"))
-        figure = figures(report)["hallucination_rate_tp", None]
+        figure = figures(report)["hallucination_tp", None]
         assert (figure.value, figure.ours) == (value, 1)
 
 
@@ -326,9 +326,9 @@ GOLD = {"g1": '[["a","b"]]', "g2": '[["a","b","c","d"]]', "g3": "[]", "g4": "[]"
         ("micro_precision", 0.5),
         ("micro_recall", 0.4286),
         ("micro_f1", 0.4615),
-        ("hallucination_rate_groups", 0.25),  # of four groups
-        ("mismatch_rate_tp", 0.5),
-        ("mismatch_rate_fp", 0),  # none was judged: the lie is none to judge, nor is what has no evidence
+        ("hallucination_groups", 0.25),  # of four groups
+        ("mismatch_tp", 0.5),
+        ("mismatch_fp", 0),  # none was judged: the lie is none to judge, nor is what has no evidence
         ("verified_precision", 0.1667),  # 1 of 3 true and 3 false pairs
         ("verified_recall", 0.125),  # 1 of 3 found and 5 missed pairs, one of them by the failed answer
         ("verified_f1", 0.1429),
@@ -427,9 +427,10 @@ def test_an_extension_may_choose_the_profile(tmp_path: Path) -> None:
     [
         ("micro_f1", "pair_f1"),
         ("macro_recall", "pair_recall"),
+        ("hallucination_tp", "hallucination_rate"),
         ("hallucination_rate_tp", "hallucination_rate"),
-        ("hallucination_rate_groups", "hallucination_rate"),
-        ("mismatch_rate_fp", "mismatch_rate"),
+        ("hallucination_groups", "hallucination_rate"),
+        ("mismatch_fp", "mismatch_rate"),
         ("tp_flow_verified", "verified_f1"),
         ("published_f1", "f1"),
     ],
