@@ -155,7 +155,7 @@ def _grounded(report: Report, judge: str, suite: Suite) -> str:
 
 def _as_published(report: Report, judge: str, suite: Suite) -> str:
     """What a benchmark's release would say, where the suite is scored so, too."""
-    for item in report.published:
+    for item in report.published if suite.labelled else ():
         if (item.judge, item.suite, item.variant) == (judge, suite.name, REFERENCE):
             for figure in item.found.figures[:6]:  # of correctness, all together or of the only dimension
                 if figure.name in ("f1", "macro_f1") and figure.value is not None:

@@ -165,6 +165,11 @@ def test_the_dry_run_counts_what_the_release_has_audited(lab: Lab) -> None:
     write(lab)
     audited = ("jig", "--novelty-auditor=auditor", "--novelty-dry-run")
     told = lab.judge("judge", *audited).plain
-    assert "at most 36 audits of verdicts to come" in " ".join(told.split()), told
+    assert "at most 36 audits of verdicts to come" in told, told
     told = lab.judge("judge", *audited, "--novelty-profile=as-published").plain
-    assert "at most 72 audits of verdicts to come" in " ".join(told.split()), told
+    assert "at most 72 audits of verdicts to come" in told, told
+    lab.judge("judge", "jig")
+    told = lab.judge("judge", *audited, "--novelty-profile=as-published").plain
+    ran = lab.judge("judge", *audited[:2], "--novelty-profile=as-published")
+    assert f"{ran.report['calls']['audits']} audits of stored verdicts, 0 stored" in told
+    assert ran.report["calls"]["audits"] > lab.judge("judge", *audited[:2]).report["calls"]["audits"] > 0

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from pytest_novelty import evaluate
+from pytest_novelty.audits import Audits
 from pytest_novelty.errors import GateSyntaxError, SettingsError, SuiteError
 from pytest_novelty.evidence.published import ARTIFACT, HALLUCINATION, PARAPHRASE, VERBATIM
 from pytest_novelty.gates import parse_gate
@@ -215,6 +216,14 @@ def test_what_nobody_labelled_stays_in_the_denominator() -> None:
     assert "1 without a label are in accuracy's denominator; ours: in none" in report.published[0].found.notes
 
 
+def test_a_suite_without_labels_has_figures_and_no_headline_of_them() -> None:
+    report = run(judge_of({"u1": [("ok", LIE)]}), suite_of([pair("u1", None)], orders="ab", label_kind="none"))
+    found = figures(report)
+    assert (found["accuracy", "method"].value, found["accuracy", "method"].ours) == (0, None)
+    assert found["hallucination_tp", None].value == 0  # neither right nor wrong
+    assert "release" not in report.headline
+
+
 def test_the_whole_paper_is_searched() -> None:
     behind = "Rabbits of silk were tried in the winter and did not hold their shape."
     answers = {"p1": [("ok", behind)]}
@@ -248,6 +257,36 @@ def test_the_auditor_reads_the_span_as_quoted_and_ours_as_the_source_has_it() ->
     assert asked == ["We fold paper cranes with a spring-\nloaded jig"]
 
 
+def test_what_the_release_does_not_audit_is_not_asked() -> None:
+    """A pair without a span is put to the auditor, what is hallucinated is not, and no group without any evidence."""
+    asked: list[tuple[str, str]] = []
+
+    def listening(request: Request) -> dict[str, Any]:  # with a prompt, so that one is made of no evidence
+        asked.append((request.evidence_a, request.reason))
+        return {"supported": False}
+
+    def silent(request: Request) -> dict[str, Any]:
+        lies = request.papers[0].title.endswith("p2")
+        return {
+            "is_similar": True,
+            "evidence_a": LIE if lies else "",
+            "evidence_b": "",
+            "reason": "lies" if lies else "ok",
+        }
+
+    silent.uses_prompt = False  # type: ignore[attr-defined]
+    suite = suite_of([pair("p1", True), pair("p2", True)], orders="ab")
+    report = evaluate({"planted": silent}, suite, auditor={"auditor": listening})
+    assert asked == [("", "ok")]
+    found = figures(report)
+    assert found["tp_flow_mismatched", "method"].value == found["tp_flow_hallucinated", "method"].value == 0.5
+    assert found["hallucination_tp", None].value == 1  # the one without any span is in no denominator
+    asked.clear()
+    report = evaluate({"planted": grouper}, suite_of([set_of("g4", "[]")], orders="ab"), auditor={"auditor": listening})
+    assert asked == []
+    assert report.published[0].found.figures
+
+
 def test_of_several_auditors_only_the_first_is_asked_by_the_release() -> None:
     asked: list[str] = []
 
@@ -263,22 +302,35 @@ def test_of_several_auditors_only_the_first_is_asked_by_the_release() -> None:
     assert figures(report)["tp_flow_verified", "method"].value == 1
 
 
-def test_without_the_answers_text_there_is_stage_1_only(planted: Report) -> None:
-    stripped = [
+def view_of(report: Report, **ground: Any) -> View:
+    """The votes of a report with something else told of all grounds, and nothing of audits that were asked for."""
+    results = [
         result._replace(
+            audits=Audits(),
             outcome=result.outcome._replace(
                 votes=tuple(
-                    vote._replace(grounds=tuple(ground._replace(released=None) for ground in vote.grounds))
+                    vote._replace(grounds=tuple(own._replace(**ground) for own in vote.grounds))
                     for vote in result.outcome.votes
                 )
-            )
+            ),
         )
-        for result in planted.outcomes
+        for result in report.outcomes
     ]
-    suite = planted.plan.suites["made"].suite
-    found = score_as_published(View(stripped, suite, planted.plan.judges[0].traits))
+    return View(results, report.plan.suites["made"].suite, report.plan.judges[0].traits)
+
+
+def test_without_the_answers_text_there_is_stage_1_only(planted: Report) -> None:
+    found = score_as_published(view_of(planted, released=None))
     assert {figure.stage for figure in found.figures} == {"correctness"}
     assert any(NOT_TOLD in note for note in found.notes)
+
+
+def test_what_ours_leave_undefined_without_an_audit(planted: Report) -> None:
+    found = {figure.name: figure.ours for figure in score_as_published(view_of(planted, supported=None)).figures}
+    assert [found[name] for name in ("verified_f1", "tp_flow_verified", "tp_flow_mismatched", "mismatch_tp")] == [
+        None
+    ] * 4
+    assert found["hallucination_tp"] is not None
 
 
 # --- groupings --------------------------------------------------------------------------------------------------
@@ -344,6 +396,17 @@ def test_groupings_by_hand(name: str, value: float) -> None:
     assert found[name].value == pytest.approx(value)
     assert found["macro_f1"].ours == pytest.approx(0.4)  # both empty is a 1, the failed answer a 0
     assert found["macro_f1"].ours == report.grounding[0].found.macro["f1"].value
+
+
+def test_a_group_is_right_if_all_of_its_pairs_are() -> None:
+    def wide(request: Request) -> Any:
+        return {"groups": [group(request, "abc", "beyond")]}
+
+    wide.uses_prompt = False  # type: ignore[attr-defined]
+    report = run(wide, suite_of([set_of("g1", GOLD["g1"])], orders="ab"))
+    found = {figure.name: figure.value for figure in report.published[0].found.figures}
+    assert (found["mismatch_tp"], found["mismatch_fp"]) == (0, 1)
+    assert found["tp_flow_mismatched"] == 1  # of its pairs one is right
 
 
 # --- where it comes from and goes to ----------------------------------------------------------------------------
