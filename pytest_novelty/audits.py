@@ -13,9 +13,12 @@ _MAX_MESSAGE = 200
 SHORT_KEY = 16
 """As much of a key as tells the audits of a run apart."""
 
-Elsewhere: TypeAlias = tuple[str, int, int, tuple[tuple[int, int], ...]]
+Places: TypeAlias = tuple[tuple[int, int], ...]
+"""Where a case makes a statement: places of votes and of groups in their answers."""
+
+Elsewhere: TypeAlias = tuple[str, int, int | None, Places, Places]
 """An audit that another process makes: its short key, the place of the auditor in the panel, that of the statement among the
-case's, and where the case makes it: places of votes and of groups in their answers.
+case's (None if it is none by our rules), and where the case makes it, by our rules and by those of a release.
 """
 
 

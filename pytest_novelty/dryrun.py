@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from pytest_novelty.as_published import plan_release, read_statements
 from pytest_novelty.auditing import audit_case, cites, most_statements, plan_audits
 from pytest_novelty.calls import Call, CallPlanner, Case
 from pytest_novelty.cassette import open_store
@@ -13,6 +14,7 @@ from pytest_novelty.judges.llm.prices import Tokens
 from pytest_novelty.looks import SampleRange
 from pytest_novelty.model import Conclusion, Record
 from pytest_novelty.plan import Plan
+from pytest_novelty.profiles import AS_PUBLISHED
 from pytest_novelty.recording import Recorder
 from pytest_novelty.reports.text import plural, show_usd
 from pytest_novelty.store import NOT_REUSED, MemoryStore, VerdictStore
@@ -250,12 +252,17 @@ class _Audits:
             part = self.parts.setdefault(
                 key, Estimated(auditor.name, case.suite.name, case.variant.name, audits=case.judge.name)
             )
-            planned = [one for row in plan_audits(auditor, known, records).values() for one in row if one is not None]
-            self._add_known(part, [self._planner.plan(one)[0] for one in planned])
+            rows = [*plan_audits(auditor, known, records).values()]
+            times = 1
+            if case.suite.profile == AS_PUBLISHED and auditor is self._plan.panels[case.judge.name][0]:
+                rows += plan_release(auditor, known, read_statements(known, records)).values()
+                times = 2  # the same reason beside the spans as they are in the source, and as the judge wrote them
+            planned = {one.instance.id: one for row in rows for one in row if one is not None}
+            self._add_known(part, [self._planner.plan(one)[0] for one in planned.values()])
             if to_come:
-                self._count(part, self._example(auditor, case), to_come)
-                part.calls += to_come
-                part.at_most += to_come
+                self._count(part, self._example(auditor, case), times * to_come)
+                part.calls += times * to_come
+                part.at_most += times * to_come
 
     def _add_known(self, part: Estimated, calls: Sequence[Call]) -> None:
         new = {call.key: call for call in calls if call.key not in self._seen}

@@ -14,6 +14,7 @@ from pytest_novelty.judges.routes import read_route
 from pytest_novelty.model import Suite
 from pytest_novelty.outcomes import CaseResult
 from pytest_novelty.plan import Plan, make_plan
+from pytest_novelty.profiles import PROFILES
 from pytest_novelty.results import Report, make_report
 from pytest_novelty.runner import Runner
 from pytest_novelty.settings import (
@@ -51,6 +52,7 @@ def evaluate(
     reference: str | None = None,
     auditor: JudgeLike | None = None,
     own_family: bool = False,
+    profile: str | None = None,
     budget_usd: float | None = None,
     store: str | Path | VerdictStore | None = None,
     offline: bool = False,
@@ -75,6 +77,8 @@ def evaluate(
         mapping) may be ``"FAMILY=NAME"``, for judges of that family, or ``"*=NAME"``, for all others. Of several all that
         are of another family than the judge are asked, the first one's word counts, and their agreement is told.
     own_family: a judge may be audited by its own family.
+    profile: ``"as-published"``: the report also has the figures that the rules of the benchmark's release give; default: as
+        the suite says.
     budget_usd: stop before the next call would exceed it; the report is then of what was judged.
     store: a path of a store file (verdicts are kept and reused), or None: nothing is kept.
 
@@ -146,6 +150,7 @@ def _make_request(given: Mapping[str, Any]) -> tuple[Plan, VerdictStore, Ledger 
         seed=read_count("seed", given["seed"], 0, 2**32 - 1),
         auditors=tuple(auditors),
         own_family=bool(given["own_family"]),
+        profile=None if given["profile"] is None else read_choice("profile", given["profile"], PROFILES),
     )
     if not suites:
         raise SettingsError("no suite is given")

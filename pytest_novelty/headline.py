@@ -123,6 +123,7 @@ def _clause(report: Report, judge: str, version: str, planned: SuitePlan) -> str
         text
         for text in (
             _grounded(report, judge, suite),
+            _as_published(report, judge, suite),
             _noise(estimates),
             variants,
             _order(estimates),
@@ -174,6 +175,17 @@ def _unchecked(grounding: Grounding) -> str:
     judged = sum(grounding.rates["mismatch_rate"].of) if "mismatch_rate" in grounding.rates else 0.0
     what = "pairs of papers" if grounding.macro else "reasons"
     return f"{unchecked:,.0f} of {unchecked + judged:,.0f} {what} unchecked"
+
+
+def _as_published(report: Report, judge: str, suite: Suite) -> str:
+    """What a benchmark's release would say, where the suite is scored so, too."""
+    for item in report.published if suite.labelled else ():
+        if (item.judge, item.suite, item.variant) == (judge, suite.name, REFERENCE):
+            for figure in item.found.figures[:6]:  # of correctness, all together or of the only dimension
+                if figure.name in ("f1", "macro_f1") and figure.value is not None:
+                    name = "F1" if figure.name == "f1" else "macro F1"
+                    return f"by the release's rules (as-published) its {name} is {percent(figure.value)} %"
+    return ""
 
 
 def _noise(estimates: dict[str, Estimate]) -> str:

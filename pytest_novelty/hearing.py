@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple, Protocol
 
+from pytest_novelty.as_published import Statements, add_release, plan_release, read_statements
 from pytest_novelty.auditing import hear, opinion_in, plan_audits
 from pytest_novelty.audits import SHORT_KEY, Audits, Elsewhere, count_audits
 from pytest_novelty.calls import Call, CallPlanner, Case
@@ -43,10 +44,15 @@ class Shared(Protocol):
 class _Queued(NamedTuple):
     """Cases by the place of the vote and the group in its answer, and a ticket of each auditor by the case's name; a key in the
     place of a ticket is of an audit that another process makes.
+
+    ``statements``, ``released``: the same by the rules of a release, where the suite is scored as published; put to the first
+    auditor alone.
     """
 
     planned: dict[int, list[Case | None]]
     tickets: list[dict[str, Ticket | str]]
+    statements: Statements
+    released: dict[int, list[Case | None]]
 
 
 class Hearing:
@@ -82,17 +88,20 @@ class Hearing:
             return
         records = [record for record in ticket.records if record is not None]
         planned = plan_audits(panel[0], ticket.calls, records)
-        cases = {case.instance.id: case for row in planned.values() for case in row if case is not None}
-        queued = []
+        statements = read_statements(ticket.calls, records)
+        released = plan_release(panel[0], ticket.calls, statements)
+        own, also = (_by_name(rows) for rows in (planned, released))
+        queued: list[dict[str, Ticket | str]] = []
         for auditor in panel:
+            cases = own if queued else {**also, **own}
             calls = {name: self._planner.plan(replace(case, judge=auditor)) for name, case in cases.items()}
-            new = {own[0].key: own for own in calls.values() if own[0].key not in self._asked}
+            new = {each[0].key: each for each in calls.values() if each[0].key not in self._asked}
             for key in self._of_others(list(new)):
                 del new[key]
             self._asked.update(zip(new, self._engine.submit(list(new.values())), strict=True))
-            keys = {name: own[0].key for name, own in calls.items()}
+            keys = {name: each[0].key for name, each in calls.items()}
             queued.append({name: self._asked.get(key, key) for name, key in keys.items()})
-        self._queued[label] = _Queued(planned, queued)
+        self._queued[label] = _Queued(planned, queued, statements, released)
 
     def _of_others(self, keys: Sequence[str]) -> set[str]:
         """Those that another process asks. Offline nobody asks: each looks for itself, and one of them counts."""
@@ -107,7 +116,7 @@ class Hearing:
 
     def hear(self, case: Case, records: Sequence[Record], tick: Callable[[], None]) -> Heard:
         """What the auditors say, once all have ended."""
-        planned, tickets = self._queued.pop(case.label)
+        planned, tickets, statements, released = self._queued.pop(case.label)
         said: list[dict[str, Record | None]] = []
         fresh: list[Record] = []
         reused: list[Record] = []
@@ -115,12 +124,15 @@ class Hearing:
         unpaid = 0
         elsewhere: list[Elsewhere] = []
         told: dict[str, bool | None] = {}
+        names = list(_by_name(planned))
         for place, of_auditor in enumerate(tickets):
             said.append({})
-            for statement, (name, ticket) in enumerate(of_auditor.items()):
+            for name, ticket in of_auditor.items():
                 if isinstance(ticket, str):
                     said[-1][name] = None
-                    elsewhere.append((ticket[:SHORT_KEY], place, statement, _places_of(name, planned)))
+                    statement = names.index(name) if name in names else None
+                    places = [_places_of(name, rows) for rows in (planned, released)]
+                    elsewhere.append((ticket[:SHORT_KEY], place, statement, places[0], places[1]))
                     continue
                 try:
                     self._engine.wait(ticket, tick=tick)
@@ -142,7 +154,13 @@ class Hearing:
             place: hear(records[place], [None if audit is None else first[audit.instance.id] for audit in row])
             for place, row in planned.items()
         }
-        opinions = tuple(tuple(opinion_in(each[name]) for each in said) for name in first) if len(said) > 1 else ()
+
+        def say(place: int, number: int) -> bool | None:
+            audit = released[place][number]
+            return None if audit is None else opinion_in(first[audit.instance.id])
+
+        grounds = add_release(grounds, statements, say)
+        opinions = tuple(tuple(opinion_in(each[name]) for each in said) for name in names) if len(said) > 1 else ()
         audits = count_audits(len(first), [*fresh, *reused], unpaid)._replace(
             opinions=opinions, told=told, elsewhere=tuple(elsewhere)
         )
@@ -163,3 +181,7 @@ def _places_of(name: str, planned: Mapping[int, Sequence[Case | None]]) -> tuple
         for group, case in enumerate(row)
         if case is not None and case.instance.id == name
     )
+
+
+def _by_name(rows: Mapping[int, Sequence[Case | None]]) -> dict[str, Case]:
+    return {case.instance.id: case for row in rows.values() for case in row if case is not None}

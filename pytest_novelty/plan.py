@@ -25,6 +25,7 @@ from pytest_novelty.judges.registry import Resolver
 from pytest_novelty.judges.routes import Route
 from pytest_novelty.looks import SampleRange, level_of
 from pytest_novelty.model import REFERENCE, Instance, Suite, Variant
+from pytest_novelty.profiles import DEFAULT, MIXED, check_profile
 from pytest_novelty.prompts import Prompt, resolve_prompt
 from pytest_novelty.routing import check_auditor, choose_panel, find_routes, resolve_route
 from pytest_novelty.sampling import grow_sample, sample_instances
@@ -143,6 +144,7 @@ class Plan:
     def add_suite(self, named: str | Suite, variants: Sequence[str] | None = None) -> SuitePlan:
         """Resolve a suite by name or path; a suite added before is extended by the variants. Raises NoveltyError."""
         suite = resolve_suite(named, self.known_suites, self.settings.base) if isinstance(named, str) else named
+        suite = self._profiled(suite)
         present = self.suites.get(suite.name)
         if present is not None and present.suite.digest != suite.digest:
             first, second = (item.extension or item.path for item in (present.suite, suite))
@@ -176,6 +178,26 @@ class Plan:
                     self._load_prompt(judge.prompt_of(suite.protocol, variant), suite)
         self.suites[suite.name] = planned
         return planned
+
+    def _profiled(self, suite: Suite) -> Suite:
+        """The suite with the profile that the options choose."""
+        profile = self.settings.profile
+        if profile is None:
+            return suite
+        try:
+            check_profile(profile, suite.protocol)
+        except SettingsError as error:
+            raise SettingsError(
+                f"the suite {suite.name} cannot be scored {profile}: {error.message}",
+                hint=f"{error.hint}. Choose suites with --novelty-suite",
+            ) from None
+        return replace(suite, profile=profile)
+
+    @property
+    def profile(self) -> str:
+        """That of all suites of the run; MIXED where they have several."""
+        found = {planned.suite.profile for planned in self.suites.values()} or {self.settings.profile or DEFAULT}
+        return found.pop() if len(found) == 1 else MIXED
 
     def set_panels(self, panels: Mapping[str, Sequence[tuple[Route, Judge]]], idle: Sequence[str]) -> None:
         """Who audits each judge, of the auditors that its rows name, and what they are asked with. Raises SettingsError,

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pytest_novelty.auditing import AUDITED_BY, cites
+from pytest_novelty.auditing import cites
+from pytest_novelty.cascades import Grounded, Published, ground_suite
 from pytest_novelty.catching import Crash, Net
 from pytest_novelty.claiming import Claim, find_claims
 from pytest_novelty.comparing import compare_judges
@@ -35,10 +36,9 @@ from pytest_novelty.findings import (
 from pytest_novelty.gates import MAX
 from pytest_novelty.headline import make_headline
 from pytest_novelty.measuring import MetricRow, VariantResult, measure
-from pytest_novelty.metrics.auditors import Auditors, compare_auditors, compare_panels
+from pytest_novelty.metrics.auditors import Auditors
 from pytest_novelty.metrics.catalogue import FamilyMetric, PairMetric, get_metric
 from pytest_novelty.metrics.comparison import Comparison
-from pytest_novelty.metrics.grounded import Grounding, ground
 from pytest_novelty.metrics.resampling import Resampler
 from pytest_novelty.metrics.view import Estimate, View, label_by_cross_validation
 from pytest_novelty.model import REFERENCE
@@ -78,23 +78,6 @@ class Calls:
     audits_failed: int = 0
 
 
-@dataclass(frozen=True)
-class Grounded:
-    """What became of the evidence of a judge on a suite under a variant; ``auditors``: who was asked about its reasons, first the
-    one whose word counts.
-    """
-
-    judge: str
-    suite: str
-    variant: str
-    auditors: tuple[str, ...]
-    found: Grounding
-
-    @property
-    def auditor(self) -> str:
-        return self.auditors[0]
-
-
 @dataclass
 class Report:
     """The result of a run. ``gates`` decide; ``metrics`` explain; ``outcomes`` are what they rest on."""
@@ -116,6 +99,8 @@ class Report:
     """Comparisons with recorded verdicts, each a gate like any other."""
     grounding: list[Grounded] = field(default_factory=list)
     """The cascade of each judge and variant, on suites whose answers cite evidence."""
+    published: list[Published] = field(default_factory=list)
+    """Of suites that are scored as published, the release's figures beside ours."""
     auditors: list[Auditors] = field(default_factory=list)
     """On suites of reasons: judges against the labels, and among each other."""
     crashes: list[Crash] = field(default_factory=list)
@@ -299,20 +284,10 @@ def _add_suite(
     report.metrics += measured.rows
     report.variants += measured.variants
     report.claims += net.catch(f"the claim of {name}", lambda: find_claims(planned, views, list(judges)), _none)
-    if planned.suite.protocol == AUDITED_BY:
-        for variant in sorted({variant for variant, _ in views}):
-            own = {judge: views[variant, judge] for judge in judges if (variant, judge) in views}
-            report.auditors += net.catch(
-                f"how far auditors agree on {name}", partial(_agree, name, variant, own), _none
-            )
-    if cites(planned.suite.protocol):
-        for (variant, judge), view in sorted(views.items()):
-            what = f"the grounding of {judge} on {name}" + ("" if variant == REFERENCE else f", variant {variant}")
-            grounding = net.catch(what, partial(_ground, view), _none)
-            report.grounding += [Grounded(judge, name, variant, plan.auditors_of(judge), found) for found in grounding]
-        panels = {judge: [auditor.name for auditor in panel] for judge, panel in plan.panels.items()}
-        what = f"how far auditors agree on {name}"
-        report.auditors += net.catch(what, lambda: compare_panels(name, views, panels), _none)
+    grounded = ground_suite(plan, planned, views, net)
+    report.grounding += grounded.cascades
+    report.published += grounded.published
+    report.auditors += grounded.auditors
     rows = measured.rows
     make_gates = partial(decide_gates, plan, planned, views, rows, unenforced)
     report.gates += net.catch(f"gates on {name}", make_gates, _none)
@@ -322,14 +297,6 @@ def _add_suite(
     auditors = {judge: plan.auditors_of(judge)[0] for judge in ran} if cites(planned.suite.protocol) else None
     compare = partial(compare_judges, ran, list(variants), views, rows, prices, against, auditors)
     report.comparisons += net.catch(f"the comparison of judges on {name}", compare, _none)
-
-
-def _agree(suite: str, variant: str, views: Mapping[str, View]) -> list[Auditors]:
-    return [compare_auditors(suite, variant, views)]
-
-
-def _ground(view: View) -> list[Grounding]:
-    return [ground(view)]
 
 
 def _called(name: str, variant: str) -> str:

@@ -7,6 +7,7 @@ import os
 from collections.abc import Callable, Iterable, Sequence
 from typing import Final
 
+from pytest_novelty.as_published import release_by_words
 from pytest_novelty.auditing import audit_by_words, cites
 from pytest_novelty.budget import Ledger
 from pytest_novelty.calls import Call, CallPlanner, Case
@@ -112,7 +113,8 @@ class Runner:
             return case_result(case, records, fresh, threshold)
         panel = self._plan.panels.get(case.judge.name)
         if panel is None:
-            return case_result(case, records, fresh, threshold, audit_by_words(ticket.calls, records))
+            audited = release_by_words(ticket.calls, records, audit_by_words(ticket.calls, records))
+            return case_result(case, records, fresh, threshold, audited)
         self._hearing.queue(label, ticket, panel)
         self._audit_ahead()
         heard = self._hearing.hear(case, records, lambda: self._tick(tick))

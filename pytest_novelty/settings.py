@@ -65,6 +65,8 @@ class Settings:
     ini: Path | None = None
     own_family: bool = False
     """A judge may be audited by its own family."""
+    profile: str | None = None
+    """By which rules suites are scored; None: as each says."""
 
     @property
     def by_point(self) -> bool:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from typing import Final
 
-from pytest_novelty.audits import SHORT_KEY
+from pytest_novelty.audits import SHORT_KEY, Places
+from pytest_novelty.model import Ground, Vote
 from pytest_novelty.outcomes import CaseResult
 from pytest_novelty.plan import Plan
 from pytest_novelty.store import SqliteStore, VerdictStore
@@ -78,13 +80,28 @@ def tell_audits(results: Iterable[CaseResult]) -> list[CaseResult]:
 def _told(result: CaseResult, said: dict[str, bool | None]) -> CaseResult:
     votes = list(result.outcome.votes)
     opinions = [list(row) for row in result.audits.opinions]
-    for key, auditor, statement, places in result.audits.elsewhere:
+    for key, auditor, statement, places, released in result.audits.elsewhere:
         opinion = said.get(key[:SHORT_KEY])
-        if opinions:
+        if opinions and statement is not None:
             opinions[statement][auditor] = opinion
-        for vote, group in places if auditor == 0 else ():
-            grounds = list(votes[vote].grounds)
-            grounds[group] = grounds[group]._replace(supported=opinion)
-            votes[vote] = votes[vote]._replace(grounds=tuple(grounds))
+        if auditor == 0:
+            _each(votes, places, partial(_by_ours, opinion))
+            _each(votes, released, partial(_by_release, opinion))
     audits = result.audits._replace(opinions=tuple(map(tuple, opinions)))
     return result._replace(outcome=result.outcome._replace(votes=tuple(votes)), audits=audits)
+
+
+def _by_ours(word: bool | None, ground: Ground) -> Ground:
+    return ground._replace(supported=word)
+
+
+def _by_release(word: bool | None, ground: Ground) -> Ground:
+    released = ground.released
+    return ground if released is None else ground._replace(released=released._replace(supported=word))
+
+
+def _each(votes: list[Vote], places: Places, change: Callable[[Ground], Ground]) -> None:
+    for vote, group in places:
+        grounds = list(votes[vote].grounds)
+        grounds[group] = change(grounds[group])
+        votes[vote] = votes[vote]._replace(grounds=tuple(grounds))

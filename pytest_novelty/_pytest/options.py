@@ -79,6 +79,12 @@ OPTIONS: Final = (
         "What an instance without a valid verdict counts as: wrong (default), drop or tie.",
         "wrong|drop|tie",
     ),
+    Option(
+        "--novelty-profile",
+        "as-published: the report also has the figures that the rules of the benchmark's release give, on suites of similarity "
+        "and grouping; default: ours alone. Default: as the suite says.",
+        "default|as-published",
+    ),
     Option("--novelty-strict", "Wrong verdicts and ties fail their case.", kind="flag"),
     Option(
         "--novelty-threshold",
@@ -185,6 +191,7 @@ class _Given:
 
 def read_settings(config: pytest.Config, extra_gates: Sequence[str] = ()) -> Settings:
     """Resolve all options. Raises SettingsError that names the option or ini key with the wrong value."""
+    from pytest_novelty.profiles import PROFILES
     from pytest_novelty.settings import (
         DEFAULT_STORE,
         Settings,
@@ -258,6 +265,7 @@ def read_settings(config: pytest.Config, extra_gates: Sequence[str] = ()) -> Set
         auditors_of_ini=tuple(dict.fromkeys(config.getini("novelty_auditor") or ())),
         ini=config.inipath,
         own_family=flag("--novelty-own-family"),
+        profile=choice("--novelty-profile", *PROFILES),
     )
 
 

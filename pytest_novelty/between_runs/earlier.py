@@ -9,8 +9,11 @@ def complete(data: dict[str, Any]) -> None:
     """Add in place what was added to the format later. Data of another shape is left for the schema to refuse."""
     data.setdefault("grounding", [])
     data.setdefault("auditors", [])
+    data.setdefault("published", [])
+    data.setdefault("answers", [])
     if isinstance(run := data.get("run"), dict):
         run.setdefault("audits", [])
+        run.setdefault("granularity", {"tokenizer": "", "caps": {}})
     if isinstance(calls := data.get("calls"), dict):
         calls.setdefault("audits", 0)
         calls.setdefault("audits_failed", 0)

@@ -21,7 +21,7 @@ from pytest_novelty.outcomes import CaseResult, Trace
 from pytest_novelty.protocols.grouping import name_partition
 from pytest_novelty.reports.as_dict import FORMAT
 from pytest_novelty.validation import explain, load_schema, shipped_check
-from pytest_novelty.verdicts import SIMILAR
+from pytest_novelty.verdicts import SIMILAR, TOLD_OF_GROUNDS
 
 _HINT: Final = "Write one with --novelty-report out.json"
 _CLUSTER: Final = "cluster"
@@ -218,6 +218,7 @@ def _suites(data: Mapping[str, Any]) -> dict[str, SavedSuite]:
             told["digest"],
             Path(),
             cluster=None if told["cluster"] is None else _CLUSTER,
+            profile=told["profile"],
         )
         digests = {row["instance"]: row["digest"] for row in own}
         found[suite.name] = SavedSuite(suite.name, suite.version, suite.digest, suite.protocol, digests, suite)
@@ -281,7 +282,7 @@ def _with_grounds(row: Mapping[str, Any], protocol: str) -> tuple[Vote, ...]:
     left = list(votes)
     placed: list[Vote | None] = []
     for vote, told in zip(votes, row["grounds"], strict=True):
-        grounds = tuple(Ground(*(_plain(ground[name]) for name in Ground._fields)) for ground in told)
+        grounds = tuple(Ground(*(_plain(ground[name]) for name in TOLD_OF_GROUNDS)) for ground in told)
         label = (
             "" if not grounds else SIMILAR if protocol == "similarity" else name_partition(g.members for g in grounds)
         )

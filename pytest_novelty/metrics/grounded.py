@@ -109,16 +109,16 @@ def cascade_of(view: View) -> Cascade:
 def ground(view: View) -> Grounding:
     """Everything that a report tells of a view's evidence."""
     rates = _rates(view)
-    counts = _counts(view)
+    counts = counts_of(view)
     macro = measure_macro(view, counts) if view.suite.protocol == "grouping" else {}
-    settled = _is_settled(view)
+    settled = is_settled(view)
     failures: dict[str, int] = {}
     for found in _grounds(view):
         for failure in found.failures:
             if failure:
                 failures[failure] = failures.get(failure, 0) + 1
     return Grounding(
-        {name: rate for name, rate in rates.items() if settled or _base(name) not in _AUDITED},
+        {name: rate for name, rate in rates.items() if settled or not needs_audit(name)},
         {name: rate for name, rate in macro.items() if settled or name not in _AUDITED},
         dict(sorted(failures.items(), key=lambda pair: (-pair[1], pair[0]))),
         _is_audited(view),
@@ -146,13 +146,18 @@ def _base(name: str) -> str:
     return name.removesuffix("_false").removesuffix("_all")
 
 
+def needs_audit(name: str) -> bool:
+    """The metric says nothing where no reason was judged."""
+    return _base(name) in _AUDITED
+
+
 def rate_of(view: View, name: str) -> Estimate:
     """One rate as a metric of the catalogue."""
     if view.unlabelled and not name.endswith("_all"):
         return Estimate.undefined("the suite has no gold labels")
     if name not in _OF_LABELS and not _is_told(view):
         return Estimate.undefined(NO_EVIDENCE)
-    if _base(name) in _AUDITED and not _is_settled(view):
+    if needs_audit(name) and not is_settled(view):
         return Estimate.undefined(NOT_AUDITED)
     return _rates(view)[name].estimate
 
@@ -163,9 +168,9 @@ def sampled_of(view: View, name: str) -> Sampled | str:
         return "the suite has no gold labels"
     if name not in _OF_LABELS and not _is_told(view):
         return NO_EVIDENCE
-    if _base(name) in _AUDITED and not _is_settled(view):
+    if needs_audit(name) and not is_settled(view):
         return NOT_AUDITED
-    counts = _counts(view)
+    counts = counts_of(view)
     if name == "adjusted_rand":
         return Sampled(partitions.count_rand(counts, sets_of(view)), MEAN)
     return cascade.sampled(counts, name.removeprefix("pair_"))
@@ -173,7 +178,7 @@ def sampled_of(view: View, name: str) -> Sampled | str:
 
 def _is_told(view: View) -> bool:
     """What became of evidence is known of some positive verdict, if there is any: a report may leave it out."""
-    return any(True for _ in _grounds(view)) or not _counts(view).counts[..., cascade.OPEN].any()
+    return any(True for _ in _grounds(view)) or not counts_of(view).counts[..., cascade.OPEN].any()
 
 
 def _metric(name: str) -> Callable[[View], Estimate]:
@@ -217,7 +222,7 @@ def adjusted_rand(view: View) -> Estimate:
     """The adjusted Rand index of a set's partition, averaged over sets and votes."""
     if view.unlabelled:
         return Estimate.undefined("the suite has no gold labels")
-    return partitions.measure_rand(view, _counts(view), sets_of(view)).estimate
+    return partitions.measure_rand(view, counts_of(view), sets_of(view)).estimate
 
 
 def kappa(view: View) -> Estimate:
@@ -269,16 +274,17 @@ def _is_audited(view: View) -> bool:
     return wanted or any(found.supported is not None for found in _grounds(view))
 
 
-def _is_settled(view: View) -> bool:
+def is_settled(view: View) -> bool:
     """An auditor was asked; or no positive verdict came so far that a reason was there to judge: then nothing is open, either."""
     key = "settled"
     if key not in view.memo:
-        is_open = bool(_counts(view).counts[..., cascade.OPEN].any())
+        is_open = bool(counts_of(view).counts[..., cascade.OPEN].any())
         view.memo[key] = _is_audited(view) or not is_open
     return bool(view.memo[key])
 
 
-def _counts(view: View) -> Cascade:
+def counts_of(view: View) -> Cascade:
+    """Counts of the view's verdicts, or of pairs of papers, under its policy for failures."""
     if "cascade" not in view.memo:
         counts = cascade_of(view)
         view.memo["cascade"] = counts.without_failures() if view.failures == "drop" else counts
@@ -289,7 +295,7 @@ def _counts(view: View) -> Cascade:
 def _rates(view: View) -> Mapping[str, Rate]:
     key = f"rates {view.level}"
     if key not in view.memo:
-        view.memo[key] = measure_cascade(view, _counts(view), RATES)
+        view.memo[key] = measure_cascade(view, counts_of(view), RATES)
     found: Mapping[str, Rate] = view.memo[key]
     return found
 

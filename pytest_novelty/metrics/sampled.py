@@ -217,6 +217,12 @@ def _estimate(value: float, interval: Interval | None, n: int, note: str) -> Est
     return Estimate(value, interval.low, interval.high, n, interval.method, note)
 
 
+def average(part: Counted) -> float | None:
+    """The ratio of each sample, averaged over the samples that have one, without an interval; None where none has."""
+    known = [value for value in _per_sample(part, _group_index(len(part.of), None))[0] if value is not None]
+    return sum(known) / len(known) if known else None
+
+
 def pair_rows(one: Counted, other: Counted) -> tuple[FloatArray, FloatArray, Callable[[FloatArray], FloatArray]]:
     """Rows of two ratios of the same items, as wide as each other, and the average over samples of summed rows of either: what a
     difference of the two is made of. A sample that one of them lacks is 0 over 0 there, and left out.

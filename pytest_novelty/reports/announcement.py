@@ -12,6 +12,7 @@ from pytest_novelty.judges.families import family_of
 from pytest_novelty.judges.routes import OPTION, Route
 from pytest_novelty.looks import SampleRange
 from pytest_novelty.plan import Plan, SuitePlan
+from pytest_novelty.profiles import DEFAULT
 from pytest_novelty.protocols import PROTOCOLS, thing_of
 from pytest_novelty.reports.text import plural, show_usd
 
@@ -161,10 +162,11 @@ def _suite_line(plan: Plan, planned: SuitePlan, stored: int) -> str:
     if suite.blocklist:
         size += f" ({len(suite.blocklist)} more are on its blocklist)"
     variants = f", {plural(len(planned.variants), 'variant')}" if len(planned.variants) > 1 else ""
+    profile = "" if suite.profile == DEFAULT else f", profile {suite.profile}"
     whose = "this judge" if len(plan.judges) == 1 else "these judges"
     kept = f"{plural(stored, 'verdict')} of {whose}, whatever the settings" if stored else f"none of {whose}"
     kept = "all asked anew" if plan.settings.refresh else f"stored on it: {kept}"
-    return f"novelty suite: {suite.name} {suite.version}, {size}{variants}, {plural(calls, 'call')}; {kept}"
+    return f"novelty suite: {suite.name} {suite.version}, {size}{variants}{profile}, {plural(calls, 'call')}; {kept}"
 
 
 def _cuts(plan: Plan) -> Iterator[str]:

@@ -27,12 +27,11 @@ if TYPE_CHECKING:
     from pytest_novelty.results import Report
 
 FORMAT: Final = "novelty-report/1"
-PROFILE: Final = "default"
-"""By which rules outcomes are counted and metrics computed."""
 
 
 def report_to_dict(report: Report) -> dict[str, Any]:
     """Plain data that fits ``schemas/report.json``."""
+    from pytest_novelty.reports.as_published import published_to_dict
     from pytest_novelty.reports.auditors import auditors_to_dict, routing_to_dicts
     from pytest_novelty.reports.between_runs import comparison_to_dict
     from pytest_novelty.reports.grounding import grounding_to_dict
@@ -66,9 +65,10 @@ def report_to_dict(report: Report) -> dict[str, Any]:
                 "auditors": list(settings.auditors),
                 "auditors_of_ini": list(settings.auditors_of_ini),
                 "own_family": settings.own_family,
+                "profile": settings.profile,
             },
             "seed": settings.seed,
-            "profile": PROFILE,
+            "profile": plan.profile,
             "granularity": {"tokenizer": TOKENIZER, "caps": dict(CAPS)},
             "judges": [
                 {
@@ -87,6 +87,7 @@ def report_to_dict(report: Report) -> dict[str, Any]:
                     "digest": planned.suite.digest,
                     "protocol": planned.suite.protocol,
                     "label_kind": planned.suite.label_kind,
+                    "profile": planned.suite.profile,
                     "cluster": planned.suite.cluster,
                     "variants": [variant.name for variant in planned.variants],
                     "instances": len(planned.suite.instances),
@@ -162,6 +163,7 @@ def report_to_dict(report: Report) -> dict[str, Any]:
         ],
         "answers": list(_answers(report.outcomes)),
         "grounding": [grounding_to_dict(item) for item in report.grounding],
+        "published": [published_to_dict(item) for item in report.published],
         "auditors": [auditors_to_dict(item) for item in report.auditors],
         "drift": [drift_to_dict(item) for item in report.drifts],
         "calls": asdict(report.calls),
@@ -196,7 +198,7 @@ def _grounds(outcome: Outcome) -> list[list[dict[str, Any]]] | None:
     """Of each vote, what became of the evidence of its positive statements; None where no vote has any."""
     if not any(vote.grounds for vote in outcome.votes):
         return None
-    return [[ground._asdict() for ground in vote.grounds] for vote in outcome.votes]
+    return [[ground.told() for ground in vote.grounds] for vote in outcome.votes]
 
 
 def _traits(traits: Traits) -> dict[str, Any]:

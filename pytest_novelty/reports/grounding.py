@@ -14,7 +14,8 @@ from pytest_novelty.reports.tables import Justify
 from pytest_novelty.reports.text import clean
 
 if TYPE_CHECKING:
-    from pytest_novelty.results import Grounded, Report
+    from pytest_novelty.cascades import Grounded
+    from pytest_novelty.results import Report
 
 _STEPS: Final = (("raw", "f1"), ("after hallucination", "grounded_f1"), ("after mismatch", "verified_f1"))
 _BAR: Final = 20

@@ -11,6 +11,7 @@ from pytest_novelty.headline import headline_sentences
 from pytest_novelty.metrics.catalogue import CATALOGUE
 from pytest_novelty.metrics.view import Estimate
 from pytest_novelty.model import REFERENCE
+from pytest_novelty.reports.as_published import published_blocks
 from pytest_novelty.reports.auditors import auditor_blocks
 from pytest_novelty.reports.between_runs import cost_block, detail_blocks, metrics_block, transitions_block
 from pytest_novelty.reports.blocks import Block
@@ -54,6 +55,7 @@ def report_to_markdown(report: Report) -> str:
         parts += _changed(report.against)
         parts.append(_folded(f"All that changed since {report.against.old}", detail_blocks(report.against)))
     parts.append(_folded("Grounding", grounding_blocks(report)))
+    parts.append(_folded("By the release's rules (profile as-published), not ours", published_blocks(report)))
     parts.append(_folded("Auditors", auditor_blocks(report)))
     parts += [_folded("All metrics", _metric_blocks(report)), _folded("Variants", _variant_blocks(report))]
     parts.append(_folded("Judges compared", _judge_blocks(report)))

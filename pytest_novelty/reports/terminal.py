@@ -12,6 +12,7 @@ from pytest_novelty.metrics.catalogue import CATALOGUE
 from pytest_novelty.model import CORRECT, REFERENCE, UNLABELLED, WRONG
 from pytest_novelty.outcomes import CaseResult
 from pytest_novelty.plan import SuitePlan
+from pytest_novelty.reports.as_published import published_blocks
 from pytest_novelty.reports.auditors import auditor_blocks
 from pytest_novelty.reports.blocks import render_blocks
 from pytest_novelty.reports.comparisons import comparison_lines
@@ -66,9 +67,10 @@ def render(report: Report, *, width: int = 100, colour: bool = False) -> str:
                 if variant.name in ran and (variant.name == REFERENCE or REFERENCE not in ran):
                     console.print()
                     console.print(_table(report, planned, judge.name, variant.name, width, colour))
-            if blocks := list(grounding_blocks(report, planned.suite.name, judge.name)):
-                console.print()
-                console.print(render_blocks(blocks, width=width, colour=colour), markup=False, highlight=False)
+            for make in (grounding_blocks, published_blocks):
+                if blocks := list(make(report, planned.suite.name, judge.name)):
+                    console.print()
+                    console.print(render_blocks(blocks, width=width, colour=colour), markup=False, highlight=False)
             for lines in (variant_lines, claim_lines):
                 for printable in lines(report, planned, judge.name, width, colour):
                     console.print(printable)

@@ -13,7 +13,7 @@ import pytest_novelty
 PACKAGE = Path(pytest_novelty.__file__).parent
 
 LAYERS = [
-    ["errors", "verdicts", "model", "digests", "data", "masking"],
+    ["errors", "verdicts", "model", "digests", "data", "masking", "profiles"],
     [
         "files",
         "catching",
@@ -54,6 +54,7 @@ LAYERS = [
         "grounding",
         "auditing",
         "routing",
+        "as_published",
         "audits",
         "outcomes",
         "wire",
@@ -77,6 +78,7 @@ LAYERS = [
         "measuring",
         "enforcing",
         "claiming",
+        "cascades",
         "comparing",
     ],
     ["labels_as_text", "tallies", "golden_rows", "golden", "relabelling", "changes", "drifting", "probing"],

@@ -668,8 +668,8 @@ def test_everything_that_differs_is_said_at_once(pairs: Suite, ideas: Suite) -> 
     ):
         compared(old, new)
     data = old.to_dict()
-    data["run"]["profile"] = "as published"
-    with pytest.raises(SettingsError, match=r"the profile \(as published then, default now\)"):
+    data["run"]["suites"][0]["profile"] = "as-published"
+    with pytest.raises(SettingsError, match=r"the profile of made \(as-published then, default now\)"):
         compare_reports(read_report(data, "then"), saved(old))
 
 

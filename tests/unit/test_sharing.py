@@ -15,6 +15,7 @@ from pytest_novelty import evaluate
 from pytest_novelty.outcomes import CaseResult
 from pytest_novelty.sharing import SharedAudits, tell_audits
 from pytest_novelty.store import SqliteStore
+from pytest_novelty.verdicts import Released
 from pytest_novelty.wire import from_wire, to_wire
 from tests.unit.test_auditing import auditor, make_suite, planted
 
@@ -89,7 +90,7 @@ def divided(panel: int = 1) -> tuple[list[CaseResult], list[CaseResult]]:
     audits = second.audits._replace(
         opinions=tuple(tuple(None for _ in row) for row in second.audits.opinions),
         elsewhere=tuple(
-            (f"{place}{number}", place, number, places[number]) for place in range(panel) for number in places
+            (f"{place}{number}", place, number, places[number], ()) for place in range(panel) for number in places
         ),
     )
     told = first._replace(audits=first.audits._replace(told=said))
@@ -103,6 +104,22 @@ def test_the_controller_tells_what_another_process_was_told(panel: int) -> None:
     told = tell_audits(parts[::-1])
     assert [result.outcome for result in told] == [result.outcome for result in whole[::-1]]
     assert [result.audits.opinions for result in told] == [result.audits.opinions for result in whole[::-1]]
+
+
+def test_what_a_release_would_have_audited_is_told_beside_ours() -> None:
+    """A statement that only the release puts to the auditor has no place among ours."""
+    _, (first, second) = divided()
+    released = Released(("verbatim", None))
+    votes = tuple(
+        vote._replace(grounds=tuple(ground._replace(released=released) for ground in vote.grounds))
+        for vote in second.outcome.votes
+    )
+    audits = second.audits._replace(elsewhere=(("aaaa", 0, None, (), ((0, 0),)),))
+    second = second._replace(outcome=second.outcome._replace(votes=votes), audits=audits)
+    _, told = tell_audits([first._replace(audits=first.audits._replace(told={"aaaa": True})), second])
+    words = [(vote.grounds[0].supported, vote.grounds[0].released) for vote in told.outcome.votes]
+    assert words[0] == (None, released._replace(supported=True))
+    assert set(words[1:]) == {(None, released)}
 
 
 def test_what_nobody_tells_is_unchecked() -> None:
