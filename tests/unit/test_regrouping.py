@@ -92,4 +92,4 @@ def test_of_many_requests_there_are_fewer_re_splits(monkeypatch: pytest.MonkeyPa
     assert full is not None
     assert fewer is not None
     assert (full.method, fewer.method) == ("20,000 re-splits, p to 5e-05", "2,500 re-splits, p to 4e-04")
-    assert fewer.tail(1.0) == 1 / 2_501  # beyond all that was drawn
+    assert fewer.tail(2.0) == 1 / 2_501  # beyond all that was drawn
