@@ -230,8 +230,8 @@ def test_the_run_is_described(written: dict[str, Any], report: Report) -> None:
     ]
     assert run["suites"] == [
         {
-            "name": "made", "version": "1", "digest": "0" * 32, "protocol": "pointwise", "label_kind": "construction",
-            "profile": "default", "cluster": None, "variants": ["reference"], "instances": 12, "planned": 12, "looks": [], "look": None, "level": 0.95,
+            "name": "made", "version": "1", "digest": "0" * 32, "protocol": "pointwise", "label_kind": "construction", "profile": "default",
+            "cluster": None, "variants": ["reference"], "instances": 12, "planned": 12, "looks": [], "look": None, "level": 0.95,
             "blocklist": {},
         }
     ]  # fmt: skip
@@ -248,7 +248,7 @@ def test_the_run_is_described(written: dict[str, Any], report: Report) -> None:
     "name",
     sorted(
         {item.name for item in fields(Settings)}
-        - {"judges", "suites", "base", "ini", "seed", "reports", "dry_run", "store", "baseline"}
+        - {"judges", "suites", "base", "seed", "reports", "dry_run", "store", "baseline"}
     ),
 )
 def test_every_setting_that_bears_on_the_result_is_told(name: str, written: dict[str, Any], report: Report) -> None:
@@ -304,10 +304,3 @@ def test_a_path_that_cannot_be(report: Report, tmp_path: Path) -> None:
     with pytest.raises(SettingsError, match="cannot be written: Is a directory"):
         write_json(report, tmp_path / "folder")
     assert sorted(item.name for item in tmp_path.iterdir()) == ["file", "folder"]
-
-
-def test_it_says_how_tokens_are_counted(written: dict[str, Any]) -> None:
-    assert written["run"]["granularity"] == {
-        "tokenizer": "a token counts as 4 characters, whatever tokenizer is installed",
-        "caps": {"abstract": 1_000, "abstract+introduction": 4_000, "full": 16_000},
-    }
