@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from pytest_novelty.errors import SettingsError, StoreError
 from pytest_novelty.exports import read_rows
+from pytest_novelty.grounding import read_grounds
 from pytest_novelty.jsonl import parse_json
 from pytest_novelty.model import OK, Document, Record
 from pytest_novelty.protocols.base import LARGEST
@@ -56,7 +57,7 @@ def read_cassette(path: Path) -> Iterator[tuple[int, Record]]:
             raise StoreError("the record has no key, so no request can find it", path=path, line=line, hint=_EXPORT)
         if row.get("raw"):
             _check_raw(row["raw"], path, line)
-        if problem := _out_of_range(row) or _no_verdict(row) or _no_time(row):
+        if problem := _out_of_range(row) or _no_verdict(row) or _no_grounds(row) or _no_time(row):
             raise StoreError(problem, path=path, line=line, hint=_EXPORT)
         yield line, record_from_dict(row)
 
@@ -85,6 +86,14 @@ def _no_verdict(row: dict[str, Any]) -> str | None:
     if row["status"] == OK and not has_one:
         return "the record has the status ok, and no answer, label, score or abstention"
     return f"the record has the status {row['status']!r} and a verdict" if row["status"] != OK and has_one else None
+
+
+def _no_grounds(row: dict[str, Any]) -> str | None:
+    try:
+        read_grounds(row.get("grounds") or "")
+    except ValueError as error:
+        return f"grounds do not tell what became of evidence: {error}"
+    return None
 
 
 def _check_raw(raw: str, path: Path, line: int) -> None:

@@ -83,7 +83,7 @@ def write_grounds(grounds: tuple[Ground, ...]) -> str:
 
 
 def read_grounds(text: str) -> tuple[Ground, ...]:
-    """What :func:`write_grounds` wrote. Raises ValueError for anything else."""
+    """What :func:`write_grounds` wrote. Raises ValueError for anything else, also for a status or failure that is none."""
     if not text:
         return ()
     try:
@@ -95,4 +95,11 @@ def read_grounds(text: str) -> tuple[Ground, ...]:
 def _read_ground(members: list[str], found: list[str], failures: list[str], has_reason: bool) -> Ground:
     if not len(members) == len(found) == len(failures):
         raise ValueError("not as many of each")
+    from pytest_novelty.evidence import FAILURES, NEAR, STATUSES, VERBATIM
+
+    for status, failure in zip(found, failures, strict=True):
+        if status not in STATUSES:
+            raise ValueError(f"a span is one of {', '.join(STATUSES)}, not {str(status)[:30]!r}")
+        if (failure not in FAILURES) if status not in (VERBATIM, NEAR) else failure:
+            raise ValueError(f"a span that is {status} does not fail as {str(failure)[:30]!r}")
     return Ground(tuple(map(str, members)), tuple(map(str, found)), tuple(map(str, failures)), bool(has_reason))

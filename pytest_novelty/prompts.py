@@ -77,7 +77,9 @@ class Prompt:
         dimension: str = "",
         conclusion: Conclusion | None = None,
     ) -> tuple[tuple[str, str], ...]:
-        """(role, content) messages. Raises PromptError, with template and instance, if a variable is missing."""
+        """(role, content) messages. Raises PromptError, with template and instance, if a variable is missing or the dimension is
+        none: a template has words for each and would be silent, or say something else.
+        """
         import jinja2
 
         context: dict[str, object] = {
@@ -92,6 +94,9 @@ class Prompt:
         if len(ideas) == 1:
             context["idea"] = ideas[0]
         if self.protocol.dimensions:
+            if dimension not in DIMENSIONS:
+                problem = f"cannot be rendered: a dimension is one of {', '.join(DIMENSIONS)}, not {dimension!r}"
+                raise PromptError(problem, path=self.path, instance=instance or None)
             context |= {"dimension": dimension, "papers": context["ideas"]}
         if conclusion is not None:
             context |= {"verdict": conclusion.verdict, "evidence": conclusion.evidence, "reason": conclusion.reason}

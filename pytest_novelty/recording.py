@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from pytest_novelty.answers import ODDITIES, Reading, join_oddities, read_answer, read_raw, split_oddities
 from pytest_novelty.calls import Call
-from pytest_novelty.grounding import check_grounds, write_grounds
+from pytest_novelty.grounding import check_grounds, read_grounds, write_grounds
 from pytest_novelty.masking import make_mask
 from pytest_novelty.model import ERROR, OK, SCHEMA_VIOLATION, TIMEOUT, Failure, Record
 
@@ -142,11 +142,16 @@ class Recorder:
 
 
 def _held_against(call: Call, stored: Record) -> Record:
-    """A record without its answer; a failed one if its verdict is none on this instance: the file was edited."""
+    """A record without its answer; a failed one if its verdict is none on this instance, or its evidence is told in words
+    that are none: the file was edited.
+    """
     ideas, protocol = call.case.instance.ideas, call.case.protocol
-    if stored.status != OK or protocol.has_label(stored.label or "", [idea.id for idea in ideas]):
-        return stored
-    if stored.label is not None:
+    unread = _unread(stored)
+    if stored.status != OK or (not unread and protocol.has_label(stored.label or "", [idea.id for idea in ideas])):
+        return stored._replace(grounds="") if unread else stored
+    if unread:
+        problem = f"does not tell what became of its evidence: {unread}"
+    elif stored.label is not None:
         problem = f"has the label {stored.label[:60]!r}, which this instance cannot have"
     elif stored.abstained or (stored.score is not None and protocol.score_key is not None):
         return stored
@@ -154,8 +159,23 @@ def _held_against(call: Call, stored: Record) -> Record:
         problem = f"has no verdict of a {protocol.name} suite"
     message = f"the stored record {stored.key} {problem}; its answer was left out, so that it cannot be read again"
     return stored._replace(
-        status=SCHEMA_VIOLATION, kind="stored verdict", message=message, label=None, score=None, abstained=False
+        status=SCHEMA_VIOLATION,
+        kind="stored verdict",
+        message=message,
+        label=None,
+        score=None,
+        abstained=False,
+        grounds="",
     )
+
+
+def _unread(stored: Record) -> str:
+    """What is wrong with how a record tells of its evidence."""
+    try:
+        read_grounds(stored.grounds)
+    except ValueError as error:
+        return str(error)
+    return ""
 
 
 def _text_of(error: BaseException) -> str:

@@ -8,20 +8,34 @@ from typing import Final
 from pytest_novelty.judges.base import Judge
 
 _KIN: Final = {
-    "gpt": r"gpt|chatgpt|o\d|davinci|codex",
+    "gpt": r"(?:chat)?gpt|^o\d|davinci|codex",
     "claude": r"claude",
-    "gemini": r"gemini|gemma|palm",
-    "llama": r"llama|codellama|meta-llama",
-    "mistral": r"mistral|mixtral|codestral|ministral|magistral|devstral|pixtral",
-    "qwen": r"qwen|qwq|qvq",
-    "deepseek": r"deepseek",
+    "gemini": r"gemini[a-z]*|[a-z]*gemma[a-z]*|palm",
+    "llama": r"(?!ollama)[a-z]*llama[a-z]*|vicuna",
+    "mistral": r"[a-z]*mi[sx]tral[a-z]*|codestral|ministral|magistral|devstral|pixtral|voxtral|mathstral",
+    "qwen": r"[a-z]*qwen[a-z]*|qwq|qvq",
+    "deepseek": r"deepseek[a-z]*",
     "grok": r"grok",
     "command": r"command|c4ai|aya",
     "phi": r"phi",
     "kimi": r"kimi|moonshot",
-    "glm": r"glm|chatglm",
+    "glm": r"(?:chat)?glm",
+    "nova": r"nova|titan",
 }
-"""Families by how the names of their models begin."""
+"""Families by the words that names of their models have."""
+
+_WORDS: Final = re.compile(
+    r"(?<![a-z])(?:" + "|".join(f"(?P<{name}>{kin})" for name, kin in _KIN.items()) + r")(?![a-z])"
+)
+
+_BEFORE: Final = re.compile(
+    r"ft:"  # a fine-tuned model: ft:BASE:ORGANISATION::ID
+    r"|(?:us|eu|apac|global|us-gov|jp|au|ca)\."  # where it is served
+    r"|(?:ai21|amazon|anthropic|cohere|deepseek|google|meta|minimax|mistral|moonshot|nvidia|openai|qwen|stability|writer|zai)\."
+)
+_SUFFIX: Final = re.compile(r"\.(?:gguf|ggml|llamafile|safetensors|bin)$")
+_CHOSEN: Final = re.compile(r"azure(?:_[a-z]+)?/|sagemaker(?:_[a-z]+)?/|(?:[a-z_]+/)?arn:")
+"""Where the name is that of a deployment, which its user chose: it may say nothing of the model."""
 
 FAMILIES: Final = tuple(_KIN)
 
@@ -35,13 +49,24 @@ def family_of(judge: Judge) -> str:
 
 
 def family_of_model(name: str) -> str:
-    """The family of a model by its name, with or without a provider before it; of an unknown one the letters it begins with."""
-    own = name.casefold().rpartition("/")[2].rpartition(":")[2] if "/" in name else name.casefold()
-    for family, kin in _KIN.items():
-        if re.match(rf"(?:{kin})", own):
-            return family
-    found = re.match(r"[a-z]+", own)
-    return found[0] if found else own
+    """The family of a model by its name, as providers, servers and files write it: with a provider, region or vendor before it,
+    a tag or version behind it.
+
+    The first word that tells a family counts: ``deepseek-r1-distill-llama-70b`` is of deepseek, whose answers it was taught to
+    give, and not of llama, whose weights it began with. Of an unknown model it is the letters that its name begins with; of a
+    deployment with a name of its user's choice, which tells nothing, it is empty.
+    """
+    name = name.casefold()
+    whole = _SUFFIX.sub("", re.split(r"[/\\]", name.rstrip("/\\"))[-1])
+    own = whole
+    while before := _BEFORE.match(own):
+        own = own[before.end() :]
+    if found := _WORDS.search(whole) or _WORDS.search(own):  # deepseek.r1 has it in the vendor's name
+        return str(found.lastgroup)
+    if _CHOSEN.match(name):
+        return ""
+    letters = re.match(r"[a-z]+", own)
+    return letters[0] if letters else own
 
 
 def is_kin(judge: Judge, auditor: Judge) -> bool:

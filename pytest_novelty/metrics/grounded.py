@@ -12,6 +12,7 @@ from typing import Final
 
 import numpy as np
 
+from pytest_novelty.evidence.aligned import NEAR, VERBATIM
 from pytest_novelty.evidence.checking import HALLUCINATED, MISSING
 from pytest_novelty.metrics import cascade, partitions
 from pytest_novelty.metrics.agreement import validate
@@ -306,7 +307,7 @@ def _verdicts(view: View) -> Iterable[cascade.Verdict]:
             positive = None if vote.label is None else vote.label == SIMILAR
             if positive and vote.grounds:
                 found = vote.grounds[0]
-                yield cascade.Verdict(result.instance, sample, True, tuple(map(_word, found.found)), _audit(found))
+                yield cascade.Verdict(result.instance, sample, True, _words(found), _audit(found))
             else:
                 yield cascade.Verdict(result.instance, sample, positive, (cascade.UNCHECKED,) if positive else ())
 
@@ -326,14 +327,22 @@ def _groups(vote: Vote, places: Mapping[str, int]) -> tuple[partitions.Group, ..
     for members in groups_of(vote.label or "[]"):
         held = tuple(sorted(members, key=places.__getitem__))
         found = known.get(held)
-        evidence = (cascade.UNCHECKED,) if found is None else tuple(map(_word, found.found))
+        evidence = (cascade.UNCHECKED,) if found is None else _words(found)
         audit = cascade.UNCHECKED if found is None else _audit(found)
         groups.append(partitions.Group(tuple(places[member] for member in held), evidence, audit))
     return tuple(groups)
 
 
-def _word(status: str) -> str:
-    return {HALLUCINATED: cascade.FAILED, MISSING: cascade.MISSING}.get(status, cascade.VERIFIED)
+_WORDS: Final = {
+    VERBATIM: cascade.VERIFIED,
+    NEAR: cascade.VERIFIED,
+    HALLUCINATED: cascade.FAILED,
+    MISSING: cascade.MISSING,
+}
+
+
+def _words(found: Ground) -> tuple[str, ...]:
+    return tuple(_WORDS[status] for status in found.found)
 
 
 def _audit(found: Ground) -> str:

@@ -24,13 +24,13 @@ from typing import Any, Final
 import yaml
 
 from pytest_novelty.sections import find_introduction, split_sections
+from pytest_novelty.verdicts import DIMENSIONS
 
 HERE: Final = Path(__file__).resolve().parent
 SUITES: Final = HERE.parent
 IDEAS: Final = SUITES / "landmarks" / "ideas"
 """Where the landmarks' years, areas and published titles stand."""
 
-DIMENSIONS: Final = ("task", "problem", "method")
 SAME: Final = "same"
 SALT: Final = "papers/0"
 

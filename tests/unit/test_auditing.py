@@ -16,7 +16,6 @@ from pytest_novelty.audits import Audits
 from pytest_novelty.calls import CallPlanner, Case
 from pytest_novelty.errors import SettingsError
 from pytest_novelty.judges.base import bind_judge
-from pytest_novelty.judges.families import family_of_model
 from pytest_novelty.model import Axes, Conclusion, Idea, Instance, Request, Suite, Variant
 from pytest_novelty.recording import Recorder
 from pytest_novelty.reports.announcement import announce
@@ -435,27 +434,6 @@ def test_an_auditor_has_to_judge_reasons() -> None:
             make_suite("similarity"),
             auditor={"other": auditor(lambda request: {}, protocols=("pairwise",))},
         )
-
-
-@pytest.mark.parametrize(
-    ("name", "family"),
-    [
-        ("gpt-5.2", "gpt"),
-        ("openai/gpt-4o-mini", "gpt"),
-        ("o3", "gpt"),
-        ("anthropic/claude-opus-4-5", "claude"),
-        ("gemini/gemini-3.1-pro", "gemini"),
-        ("google/gemma-3-270m", "gemini"),
-        ("meta-llama/Llama-3.3-70B-Instruct", "llama"),
-        ("mistral/magistral-medium", "mistral"),
-        ("qwen3-235b", "qwen"),
-        ("deepseek/deepseek-r1", "deepseek"),
-        ("olmo-2", "olmo"),
-        ("openrouter/x-ai/grok-4", "grok"),
-    ],
-)
-def test_families_of_models(name: str, family: str) -> None:
-    assert family_of_model(name) == family
 
 
 def test_the_header_says_who_audits_whom() -> None:

@@ -58,6 +58,10 @@ def test_what_an_export_can_have_is_read(change: dict[str, Any], tmp_path: Path)
         *[({name: 1e308}, f"{name} is too large") for name in ("cost_usd", "latency_s")],
         ({"label": None}, "status ok, and no answer, label, score or abstention"),
         ({"status": "refused"}, "the status 'refused' and a verdict"),
+        (
+            {"grounds": '[[["a","b"],["verbatim","paraphrase"],["",""],true]]'},
+            "grounds do not tell .* not 'paraphrase'",
+        ),
     ],
 )
 def test_what_no_export_can_have_is_refused(change: dict[str, Any], told: str, tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -11,15 +12,28 @@ import pytest
 
 from pytest_novelty import evaluate
 from pytest_novelty.calls import CallPlanner, Case
-from pytest_novelty.evidence import HALLUCINATED, MISSING, NOWHERE, OTHER_PAPER, REFERENCE_LIST, TITLE_ONLY, VERBATIM
+from pytest_novelty.evidence import (
+    FAILURES,
+    HALLUCINATED,
+    MISSING,
+    NOWHERE,
+    OTHER_PAPER,
+    REFERENCE_LIST,
+    STATUSES,
+    TITLE_ONLY,
+    VERBATIM,
+)
 from pytest_novelty.grounding import read_grounds, write_grounds
-from pytest_novelty.judges.base import bind_judge
-from pytest_novelty.model import Axes, Ground, Idea, Instance, Outcome, Request, Suite, Variant, Vote
+from pytest_novelty.judges.base import Traits, bind_judge
+from pytest_novelty.metrics.grounded import cascade_of
+from pytest_novelty.metrics.view import View
+from pytest_novelty.model import SCHEMA_VIOLATION, Axes, Ground, Idea, Instance, Outcome, Request, Suite, Variant, Vote
 from pytest_novelty.outcomes import CaseResult
 from pytest_novelty.prompts import resolve_prompt
 from pytest_novelty.recording import Recorder
 from pytest_novelty.store import SqliteStore
 from pytest_novelty.suites import embedded_suites, load_suite
+from pytest_novelty.validation import load_schema
 from pytest_novelty.verdicts import SIMILAR
 from pytest_novelty.wire import from_wire, to_wire
 
@@ -154,6 +168,49 @@ def test_written_grounds_are_read_back() -> None:
     for text in ("[1]", "[[1, 2]]", '[[["a"], [], [], true]]', "[", '[[["a"],["verbatim"],[""],true,1]]'):
         with pytest.raises(ValueError, match="no grounds|not as many|Expecting"):
             read_grounds(text)
+
+
+@pytest.mark.parametrize(
+    ("found", "failure", "told"),
+    [
+        ("paraphrase", "", "one of verbatim, near-verbatim, hallucinated, missing, not 'paraphrase'"),
+        (["verbatim"], "", "not \"\\['verbatim'\\]\""),
+        ("hallucinated", "elsewhere", "hallucinated does not fail as 'elsewhere'"),
+        ("hallucinated", "", "hallucinated does not fail as ''"),
+        ("missing", 0, "missing does not fail as '0'"),
+        ("verbatim", "nowhere", "verbatim does not fail as 'nowhere'"),
+    ],
+)
+def test_evidence_told_in_words_that_are_none_is_no_verdict(found: Any, failure: Any, told: str) -> None:
+    text = json.dumps([[["a", "b"], ["verbatim", found], ["", failure], True]])
+    with pytest.raises(ValueError, match=told):
+        read_grounds(text)
+    suite = make_suite()
+    bound = bind_judge("planted", answer(WITH_A, "Nothing of the sort."))
+    call = CallPlanner({}).plan(Case(bound, suite, suite.variants["reference"], suite.instances[0]))[1]
+    stored = Recorder().answered(call, bound.function(call.request), 0.1)._replace(grounds=text)
+    assert read_grounds(Recorder().reread(call, stored).grounds)  # its answer tells it again
+    record = Recorder().reread(call, stored._replace(raw=""))
+    assert (record.status, record.label, record.grounds) == (SCHEMA_VIOLATION, None, "")
+    assert "does not tell what became of its evidence: a span " in record.message
+    failed = stored._replace(raw="", status="refused", label=None)
+    assert Recorder().reread(call, failed) == failed._replace(grounds="")
+
+
+def test_a_status_that_is_none_is_no_verified_one() -> None:
+    suite = make_suite()
+    ground = Ground(("a", "b"), ("verbatim", "paraphrase"), ("", ""), True)
+    outcome = Outcome(SIMILAR, "correct", (Vote("ab", 0, label=SIMILAR, grounds=(ground,)),), SIMILAR)
+    view = View([CaseResult("j", "made", "reference", "s1", outcome)], suite, Traits())
+    with pytest.raises(KeyError, match="paraphrase"):
+        cascade_of(view)
+
+
+def test_the_schema_of_reports_has_the_words_for_evidence() -> None:
+    text = json.dumps(load_schema("report"))
+    assert json.dumps({"enum": list(STATUSES)}) in text
+    (enum,) = (one for one in re.findall(r'"failures": {"type": "array", "items": {"enum": (\[[^]]*\])', text))
+    assert sorted(json.loads(enum)) == sorted(["", *FAILURES])
 
 
 @pytest.mark.parametrize("name", ["landmarks-similarity-full", "landmarks-grouping", "landmarks-entailment"])

@@ -13,8 +13,10 @@ import pytest
 
 from pytest_novelty.errors import PromptError, UnknownNameError
 from pytest_novelty.judges.base import Traits
-from pytest_novelty.model import ShownIdea, Work
+from pytest_novelty.model import Conclusion, ShownIdea, Work
 from pytest_novelty.prompts import Prompt, check_prompt, embedded_prompts, load_prompt, resolve_prompt
+from pytest_novelty.validation import load_schema
+from pytest_novelty.verdicts import DIMENSIONS, SIMILAR
 
 PROTOCOLS = ("pointwise", "pairwise")
 Write = Callable[..., Path]
@@ -194,6 +196,26 @@ def test_a_template_that_cannot_be_rendered_is_a_prompt_error(expression: str, w
     with pytest.raises(PromptError, match="cannot be rendered") as caught:
         load_prompt(path).render(shown("pairwise", "t"), None, Traits(), instance="i1")
     assert (caught.value.path, caught.value.instance) == (path, "i1")
+
+
+@pytest.mark.parametrize("protocol", ["similarity", "grouping", "entailment"])
+@pytest.mark.parametrize("dimension", ["", "field", "Method"])
+def test_a_prompt_has_words_for_the_dimensions_that_there_are(protocol: str, dimension: str) -> None:
+    prompt = shipped(protocol)
+    ideas = shown(protocol, "t") if prompt.protocol.ideas_per_instance else []
+    conclusion = None if ideas else Conclusion(SIMILAR, ("a span", "another"), "why")
+    with pytest.raises(PromptError, match=f"one of task, problem, method, not {dimension!r}") as caught:
+        prompt.render(ideas, None, Traits(), instance="i1", dimension=dimension, conclusion=conclusion)
+    assert caught.value.instance == "i1"
+    texts = {prompt.render(ideas, None, Traits(), dimension=one, conclusion=conclusion) for one in DIMENSIONS}
+    assert len(texts) == len(DIMENSIONS)
+    for _, source in prompt.sources:  # none of them is what is left when all others are tried
+        assert all(f'dimension == "{one}"' in source for one in DIMENSIONS) or "dimension ==" not in source
+        assert "{% else %}" not in source
+
+
+def test_instances_are_of_these_dimensions() -> None:
+    assert load_schema("instance")["$defs"]["dimension"] == {"enum": list(DIMENSIONS)}
 
 
 BAD_FILES = {
