@@ -2,8 +2,8 @@
 
     python tests/calibration/drift.py [RUNS]
 
-Judges are right on seven instances of ten; one vote in ten is the other one; three votes an order. Of a set of six papers each is
-elsewhere in one vote of ten, so that hardly two votes on a set are alike; an inverted set is grouped otherwise. A few minutes.
+Judges are right on seven instances of ten; one vote in ten is the other one; three votes an order. Of six papers the place of each
+is drawn anew in one vote of ten, so that votes on a set are seldom alike; an inverted set is grouped otherwise. A few minutes.
 """
 
 from __future__ import annotations
