@@ -73,12 +73,13 @@ _UNMISTAKABLE: Final = (_REFERENCES - {"reference", "literature"}) | {
 @dataclass(frozen=True, slots=True)
 class Section:
     """A heading and the text up to the next one. ``level`` counts from 1; ``title`` and ``level`` 0 of what stands before the
-    first heading are empty.
+    first heading are empty. ``lines``: the slice of the lines of the whole in which ``text`` stands.
     """
 
     level: int
     title: str
     text: str
+    lines: tuple[int, int]
 
     @property
     def name(self) -> str:
@@ -111,11 +112,11 @@ def split_sections(text: str) -> list[Section]:
     lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
     found = _headings(lines)
     ends = [*(number for number, _, _ in found), len(lines)]
-    before = "\n".join(lines[: ends[0]]).strip()
-    sections = [Section(0, "", before)] if before else []
-    for (number, level, title), end in zip(found, ends[1:], strict=True):
-        sections.append(Section(level, title, "\n".join(lines[number + 1 : end]).strip()))
-    return sections
+    sections = [
+        Section(level, title, "\n".join(lines[number + 1 : end]).strip(), (number + 1, end))
+        for (number, level, title), end in zip([(-1, 0, ""), *found], ends, strict=True)
+    ]
+    return sections if sections[0].text else sections[1:]
 
 
 def find_introduction(sections: Sequence[Section]) -> str:
@@ -262,10 +263,9 @@ def _outside_code(lines: Sequence[str]) -> Iterator[tuple[int, str]]:
     fence = ""
     for number, line in enumerate(lines):
         if opened := _FENCE.match(line):
-            mark = opened[1]
             if not fence:
-                fence = mark
-            elif mark.startswith(fence):
+                fence = opened[1]
+            elif opened[1].startswith(fence):
                 fence = ""
         elif not fence:
             yield number, line

@@ -19,7 +19,7 @@ from pytest_novelty.evidence.aligned import ABSENT, NEAR, VERBATIM, Haystack, Lo
 from pytest_novelty.evidence.folding import fold
 from pytest_novelty.evidence.quoting import locate
 from pytest_novelty.evidence.wording import FUNCTION
-from pytest_novelty.sections import only_references, split_sections
+from pytest_novelty.sections import Section, only_references, split_sections
 from pytest_novelty.verdicts import LONGEST_SPAN
 
 HALLUCINATED: Final = "hallucinated"
@@ -73,6 +73,8 @@ _WORD: Final = re.compile(r"[\u3040-\u9fff\uac00-\ud7a3]|[^\W_\u3040-\u9fff\uac0
 """Where words are written without spaces, a letter counts as one."""
 _BRACKETED: Final = re.compile(r"\s*(?:<[^<>]+>|\{\{?[^{}]+\}\}?)\s*")
 
+_LINE_END: Final = re.compile(r"\r\n|\r|\n")
+
 
 class Source:
     """A paper as a judge was shown it.
@@ -97,10 +99,8 @@ class Source:
     def body(self) -> Haystack:
         """The text without its title and lists of references, which are blanked, so that places hold."""
         blanked = self.text
-        for listed in self._listed:
-            blanked = blanked.replace(listed, " " * len(listed))
-        if line := self._title_line:
-            start, end = line
+        places = [_place_of(listed, self.text) for listed in self._listed]
+        for start, end in [*places, *([self._title_line] if self._title_line else [])]:
             blanked = blanked[:start] + " " * (end - start) + blanked[end:]
         return self._whole if blanked is self.text else Haystack(blanked)
 
@@ -112,22 +112,17 @@ class Source:
     @cached_property
     def references(self) -> Haystack:
         """All lists of references, shown or not."""
-        return Haystack("\n\n".join([*self._listed, self._references]))
+        return Haystack("\n\n".join([*(listed.text for listed in self._listed), self._references]))
 
     @cached_property
     def _whole(self) -> Haystack:
         return Haystack(self.text)
 
     @cached_property
-    def _listed(self) -> list[str]:
+    def _listed(self) -> list[Section]:
         if not self._may_list():
             return []
-        # Sections have unified line ends; a text with others keeps its list, rather than losing places.
-        return [
-            section.text
-            for section in only_references(split_sections(self.text))
-            if section.text and section.text in self.text
-        ]
+        return [section for section in only_references(split_sections(self.text)) if section.text]
 
     def _may_list(self) -> bool:
         """A short line has one of the words with which lists of references are headed: much faster than finding all sections."""
@@ -154,9 +149,20 @@ class Source:
         return None if any(map(str.isalnum, beside)) else found
 
 
+def _place_of(section: Section, text: str) -> tuple[int, int]:
+    """The slice of a text, with whatever line ends, in which the text of one of its sections stands."""
+    begin, end = section.lines
+    starts = [0, *(found.end() for found in _LINE_END.finditer(text)), len(text)]
+    held = text[starts[begin] : starts[end]]
+    start = starts[begin] + len(held) - len(held.lstrip())
+    return start, start + len(held.strip())
+
+
 def _line_around(text: str, start: int, end: int) -> tuple[int, int]:
-    after = text.find("\n", end)
-    return text.rfind("\n", 0, start) + 1, len(text) if after < 0 else after
+    after, before = text.find("\n", end), text.rfind("\n", 0, start) + 1
+    after = len(text) if after < 0 else after
+    other = text.find("\r", end, after)
+    return max(before, text.rfind("\r", before, start) + 1), after if other < 0 else other
 
 
 @dataclass(frozen=True, slots=True)

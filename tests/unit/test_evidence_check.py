@@ -114,6 +114,30 @@ def test_a_section_on_a_reference_model_is_no_list() -> None:
     assert check_span("The reference paper weighs 80 grams per square metre.", Source("T", text)).found
 
 
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+@pytest.mark.parametrize(
+    "heading", ["## References", "## 7 R EFERENCES", "References\n----------", "References\n", "**Bibliography**\n"]
+)
+def test_a_list_is_none_whatever_its_lines_end_with_and_no_place_moves(heading: str, end: str) -> None:
+    listed = "A. Smith. Kites of the northern\nhemisphere and their makers. 2017.\n\nB. Jones. On wind. 2018."
+    text = f"{TITLE}\n\nIt folds.\n\n{heading}\n\n{listed}\n\n# Appendix\n\nThe brass jig\nweighs 80 grams.\n"
+    text = text.replace("\n", end)
+    paper = Source(TITLE, text)
+    assert check_span("Kites of the northern hemisphere and their makers", paper).failure == REFERENCE_LIST
+    assert check_span(TITLE, paper).failure == TITLE_ONLY
+    finding = check_span("The brass jig weighs 80 grams.", paper)
+    assert finding.located(text) == f"The brass jig{end}weighs 80 grams"
+
+
+def test_what_a_short_list_says_too_may_stand_in_the_text() -> None:
+    line = "Kites of the north need wind"
+    text = f"{line}. It folds.\n\n# References\n\n{line}\n\n# Appendix\n\n{line}, he said."
+    finding = check_span(line, Source("T", text))
+    assert (finding.status, finding.located(text), finding.pieces[0].start) == (VERBATIM, line, 0)
+    only = text.replace(f"{line}. ", "").replace(f"{line}, he said.", "None.")
+    assert check_span(line, Source("T", only)).failure == REFERENCE_LIST
+
+
 @pytest.mark.parametrize(
     "heading", ["## References", "## 7 R EFERENCES", "References\n", "**Bibliography**\n", "## Works Cited"]
 )

@@ -283,3 +283,23 @@ def test_what_is_behind_an_abstract() -> None:
         "# Method\n\nWet.\n\n# Abstract\n\nIn short.",
     ):  # fmt: skip
         assert has_text_behind_abstract(split_sections(text)), text
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+def test_sections_tell_which_lines_they_are(end: str) -> None:
+    lines = [
+        "",
+        "Front matter",
+        "of two lines.",
+        "",
+        "# Method",
+        "",
+        "We fold.",
+        "# Empty",
+        "# References",
+        "[1] Kites.",
+    ]
+    sections = split_sections(end.join(lines))
+    assert [section.title for section in sections] == ["", "Method", "Empty", "References"]
+    assert all("\n".join(lines[slice(*section.lines)]).strip() == section.text for section in sections)
+    assert [section.lines for section in sections] == [(0, 4), (5, 7), (8, 8), (9, 10)]
