@@ -162,7 +162,7 @@ def _metric_blocks(report: Report) -> Iterator[Block]:
         rows = [
             (
                 row.metric + (f" ({row.stratum})" if row.stratum else ""),
-                CATALOGUE[row.metric].title,
+                CATALOGUE[row.metric].title_for(row.protocol),
                 show_value(row.metric, row.estimate.value),
                 show_interval(row.metric, row.estimate),
                 str(row.estimate.n),

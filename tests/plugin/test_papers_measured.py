@@ -7,9 +7,9 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from pytest_novelty.between_runs.comparing import compare_reports
 
 from pytest_novelty import evaluate
+from pytest_novelty.between_runs.changes import compare_reports
 from pytest_novelty.between_runs.reading import SavedReport, read_report
 from pytest_novelty.errors import SuiteError
 from pytest_novelty.metrics.grounded import ground
@@ -102,13 +102,13 @@ def test_like_is_subtracted_from_like() -> None:
 
     judge.uses_prompt = False  # type: ignore[attr-defined]
     report = evaluate({"planted": judge}, make_suite("similarity"), votes=3)
-    assert report.metric("f1").value == 1.0
+    assert report.metric("macro_f1").value == 1.0
     rates = report.grounding[0].found.rates
-    assert rates["f1"].value == rates["verified_f1"].value == pytest.approx(2 / 3)
+    assert rates["f1"].value == rates["verified_f1"].value == report.metric("f1").value == pytest.approx(2 / 3)
     assert "; its F1 per vote of 67 % is 67 % once evidence and reasons are checked" in report.headline
     shown = render(report, width=120)
-    assert "F1 of the verdicts" in shown
     assert "F1 per vote" in shown
+    assert "right, by majority" in shown
 
 
 def test_evidence_alone() -> None:
