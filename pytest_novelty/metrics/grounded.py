@@ -6,7 +6,7 @@ Every vote counts: the k votes of each order are the samples over which metrics 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Final
 
@@ -148,7 +148,10 @@ def _base(name: str) -> str:
 def rate_of(view: View, name: str) -> Estimate:
     """One rate as a metric of the catalogue."""
     why = _why_undefined(view, name)
-    return Estimate.undefined(why) if why else _rates(view)[name].estimate
+    if why:
+        return Estimate.undefined(why)
+    estimate = _rates(view)[name].estimate
+    return estimate if estimate.bounds is None else replace(estimate, unaudited=_unaudited(view))
 
 
 def sampled_of(view: View, name: str) -> Sampled | str:
@@ -260,6 +263,14 @@ def _grounds(view: View) -> Iterable[Ground]:
 
 def _is_audited(view: View) -> bool:
     return any(found.supported is not None for found in _grounds(view))
+
+
+def _unaudited(view: View) -> int:
+    """Statements, counted in every vote, that an auditor could be asked about and that have no verdict of one."""
+    return sum(
+        found.supported is None and found.has_reason and set(map(_word, found.found)) <= {cascade.VERIFIED}
+        for found in _grounds(view)
+    )
 
 
 def _is_settled(view: View) -> bool:

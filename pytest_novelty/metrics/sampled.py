@@ -17,6 +17,7 @@ import numpy as np
 from pytest_novelty.metrics.deferred import Computed, Pending, settle
 from pytest_novelty.metrics.intervals import share_interval, signed_interval, unit_interval
 from pytest_novelty.metrics.resampling import (
+    TOLERANCE,
     BoolArray,
     FloatArray,
     IntArray,
@@ -272,6 +273,7 @@ def _rate(metric: Sampled, settled: Sequence[Estimate], groups: IntArray) -> Rat
         notes.append(f"0 of 0 in {undefined} of {int(groups.max()) + 1} strata, left out")
     if lower.value is not None and upper.value is not None and upper.value - lower.value > 1e-12:
         notes.append(f"between {lower.value:.3f} and {upper.value:.3f} over what was not checked")
+        own = replace(own, bounds=(lower.value, upper.value))
     estimate = replace(own, note="; ".join(notes))
     if own.value is not None:
         estimate = replace(estimate, low=lower.low, high=upper.high)
@@ -280,10 +282,15 @@ def _rate(metric: Sampled, settled: Sequence[Estimate], groups: IntArray) -> Rat
         lower.value,
         upper.value,
         tuple(per_sample),
-        float(np.std(known, ddof=1)) if len(known) > 1 else None,
+        _spread(known) if len(known) > 1 else None,
         tuple(metric.value.events.sum(axis=0).tolist()),
         tuple(metric.value.of.sum(axis=0).tolist()),
     )
+
+
+def _spread(values: Sequence[float]) -> float:
+    """Standard deviation (n - 1); of equal values 0, not what their mean's last digit leaves."""
+    return 0.0 if max(values) - min(values) <= TOLERANCE else float(np.std(values, ddof=1))
 
 
 def _per_sample(part: Counted, groups: IntArray) -> tuple[list[float | None], int]:

@@ -47,7 +47,9 @@ class Estimate:
     ``n``: the instances it rests on. ``sd``: standard deviation of the per-instance values, where the metric is a mean (of
     their squares' mean, where it is the root of one). ``is_open``: a side of the interval stands for what could not be
     estimated, and more instances would not close it. ``values``: what the metric is the mean (or the root of the mean) of,
-    (instances of the view,), nan where an instance has none; None where it is no mean.
+    (instances of the view,), nan where an instance has none; None where it is no mean. ``bounds``: the least and the most that
+    the value itself could be, where it rests on statements that are not checked; ``unaudited``: how many of these wait for an
+    auditor.
     """
 
     value: float | None
@@ -59,6 +61,8 @@ class Estimate:
     sd: float | None = None
     values: FloatArray | None = field(default=None, repr=False, compare=False)
     is_open: bool = False
+    bounds: tuple[float, float] | None = None
+    unaudited: int = 0
 
     @classmethod
     def undefined(cls, note: str, n: int = 0) -> Estimate:

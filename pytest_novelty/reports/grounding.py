@@ -52,7 +52,7 @@ def _waterfall(item: Grounded) -> Block:
             rows.append((name, "not audited", "", ""))
         else:
             bar = "" if rate.value is None else "\u2588" * round(_BAR * rate.value)
-            rows.append((name, with_interval(rate.estimate), bar, "" if rate.sd is None else f"{100 * rate.sd:.1f}"))
+            rows.append((name, _with_bounds(rate), bar, "" if rate.sd is None else f"{100 * rate.sd:.1f}"))
     place = "" if item.variant == REFERENCE else f", variant {item.variant}"
     what = "pairs of papers" if item.found.macro else "verdicts"
     title = f"Grounding of {item.judge} on {clean(item.suite, 100)}{place}, in {what}"
@@ -79,13 +79,10 @@ def _notes(item: Grounded) -> Iterator[str]:
         if text := _ends(rates, suffix):
             yield f"{name} positives: {text}"
     if unchecked := rates["unchecked_rate"].value:
-        yield f"unchecked: {percent(unchecked)} % of right positives"
+        yield f"unchecked: {percent(unchecked)} % of right positives; two figures are the least and the most that they may make"
     retained = rates.get("retained_share")
     if retained is not None and retained.value is not None:
-        yield f"F1 that is retained: {with_interval(retained.estimate)}"
-    verified = rates.get("verified_f1")
-    if verified is not None and verified.lower is not None and verified.lower != verified.upper:
-        yield f"verified F1 over what is unchecked: {percent(verified.lower)} to {percent(verified.upper or 0.0)} %"
+        yield f"F1 that is retained: {_with_bounds(retained)}"
     sides = [(name, rates[name]) for name in ("positive_accuracy", "negative_accuracy") if name in rates]
     if all(rate.value is not None for _, rate in sides):
         yield "right on " + ", ".join(
@@ -111,7 +108,22 @@ def _steps(rates: Mapping[str, Rate]) -> str:
 
 
 def _share(rate: Rate) -> str:
-    return "undefined" if rate.value is None else f"{percent(rate.value)} %"
+    return "undefined" if rate.value is None else f"{_figure(rate)} %"
+
+
+def _figure(rate: Rate) -> str:
+    """The percentage, or what it is at least and at most over what is not checked."""
+    if rate.estimate.bounds is None:
+        return percent(rate.value or 0.0)
+    low, high = map(percent, rate.estimate.bounds)
+    return low if low == high else f"{low} to {high}"
+
+
+def _with_bounds(rate: Rate) -> str:
+    shown = with_interval(rate.estimate)
+    if rate.value is None:
+        return shown
+    return f"{_figure(rate)}{shown.removeprefix(percent(rate.value))}"
 
 
 def grounding_to_dict(item: Grounded) -> dict[str, Any]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from typing import Any
+from zlib import crc32
 
 import pytest
 
@@ -72,7 +73,47 @@ def test_where_reasons_wait_for_an_auditor_that_says_nothing_all_is_open() -> No
     gates = ["verified_f1>=0.5"]
     report = evaluate({"planted": JUDGES["perfect"]}, make_suite("similarity"), gates=gates, auditor=silent)
     (gate,) = (gate for gate in report.gates if gate.gate.text in gates)
-    assert (gate.decision, "the auditor gave no verdict on any reason" in gate.message) == ("inconclusive", True)
+    assert (gate.decision, "the audits of 60 statements are missing; run again" in gate.message) == (
+        "inconclusive",
+        True,
+    )
+
+
+def test_audits_that_fail_leave_figures_between_two_and_gates_open() -> None:
+    """Some reasons are audited: so much of F1 is verified, and the rest may be. No more instances would tell."""
+
+    def flaky(request: Request) -> dict[str, Any]:
+        if int(request.reason.split()[-1].rstrip(".")) % 3 == 0:
+            raise RuntimeError("down")
+        return {"supported": True}
+
+    def numbered(request: Request) -> dict[str, Any]:
+        said = JUDGES["perfect"](request)
+        number = crc32("".join(sorted(paper.title + paper.text for paper in request.papers)).encode())
+        return {**said, "reason": f"They share number {number}."}
+
+    flaky.uses_prompt = numbered.uses_prompt = False  # type: ignore[attr-defined]
+    gates = [
+        "verified_f1@point>=0.9",
+        "retained_share>=0.9",
+        "mismatch_rate@point<=0.1",
+        "hallucination_rate@point<=0.1",
+    ]
+    report = evaluate({"planted": numbered}, make_suite("similarity"), gates=gates, auditor=flaky)
+    rates = report.grounding[0].found.rates
+    verified = rates["verified_f1"]
+    assert verified.lower is not None
+    assert 0 < verified.lower < verified.upper == 1
+    assert verified.sd == 0  # equal in both votes, to the last digit
+    decided = {gate.gate.text: (gate.decision, gate.advice) for gate in report.gates if gate.gate.text in gates}
+    missing = round(60 * (1 - verified.lower))
+    waiting = ("inconclusive", f"the audits of {missing} statements are missing; run again to repeat them")
+    assert decided == {**dict.fromkeys(gates[:3], waiting), gates[3]: ("pass", "")}
+    (block,) = grounding_blocks(report)
+    low = f"{100 * verified.lower:.0f} to 100 %"
+    assert block.rows[2][1].startswith(low)
+    assert f"F1 that is retained: {low}" in "\n".join(block.notes)
+    assert "of the rest 0 to " in "\n".join(block.notes)
 
 
 def test_what_is_of_all_positives_needs_no_gold_labels() -> None:

@@ -11,13 +11,14 @@ from typing import Any
 
 import pytest
 
-from pytest_novelty.deciding import FAIL, INCONCLUSIVE, PASS, decide, judge_gate, more_needed
+from pytest_novelty.deciding import FAIL, INCONCLUSIVE, PASS, Reach, decide, judge_gate, more_needed
 from pytest_novelty.errors import GateSyntaxError, NoveltyError, SuiteError, UnknownNameError
 from pytest_novelty.feasibility import cannot_pass
 from pytest_novelty.gates import Gate, check_gate_names, check_option_gates, gates_for, parse_gate
 from pytest_novelty.judges.base import Traits
 from pytest_novelty.metrics.catalogue import CATALOGUE
-from pytest_novelty.metrics.intervals import clopper_pearson
+from pytest_novelty.metrics.families import extreme
+from pytest_novelty.metrics.intervals import clopper_pearson, wilson
 from pytest_novelty.metrics.view import Estimate, View
 from pytest_novelty.model import NOT_NOVEL, NOVEL, Ground, Suite, Vote
 from pytest_novelty.outcomes import CaseResult, make_outcome
@@ -282,6 +283,60 @@ def test_how_many_would_decide(text: str, estimate: Estimate, n: int | None) -> 
     found = re.fullmatch(r"about (\d+) instances would decide", said)
     assert found is not None, said
     assert int(found[1]) == n
+
+
+@pytest.mark.parametrize(
+    ("text", "positives", "n"),
+    # own suite, half of it right positives: Wilson's interval needs 35 of them without an event, whatever there were so far
+    [("hallucination_rate<=0.10", positives, 70) for positives in (20, 27, 33, 34)]
+    # without a right positive that is unreasoned, likewise; and every verdict right
+    + [("mismatch_rate<=0.10", 20, 70), ("verified_f1>=0.90", 20, 70)],
+)
+def test_a_rate_is_planned_by_those_in_its_denominator(text: str, positives: int, n: int) -> None:
+    gate = parse_gate(text)
+    value = 0.0 if gate.upper else 1.0
+    interval = wilson(value, positives)
+    assert interval is not None
+    said = more_needed(gate, Estimate(value, interval.low, interval.high, positives), reach=Reach(ran=2 * positives))
+    assert said == f"about {n} instances would decide"
+
+
+def test_a_mean_without_an_event_needs_what_its_interval_does() -> None:
+    interval = wilson(0.0, 30)
+    assert interval is not None
+    still = Estimate(0.0, interval.low, interval.high, 30, sd=0.0)
+    assert more_needed(parse_gate("retest_flip_rate<=0.10"), still) == "about 35 instances would decide"
+
+
+UNCHECKED = Estimate(0.08, 0.05, 0.2, 40, bounds=(0.08, 0.157), unaudited=12)
+
+
+@pytest.mark.parametrize(
+    ("text", "decision"),
+    [
+        ("verified_f1@point>=0.1", "inconclusive"),
+        ("verified_f1@point>=0.08", "pass"),
+        ("verified_f1@point>=0.16", "fail"),
+        ("verified_f1>=0.1", "inconclusive"),
+        ("verified_f1@point<=0.1", "inconclusive"),
+        ("verified_f1@point<=0.157", "pass"),
+    ],
+)
+def test_what_is_not_checked_leaves_a_gate_on_the_value_open(text: str, decision: str) -> None:
+    result = judge_gate(parse_gate(text), UNCHECKED, "j", "s", reach=Reach(impossible=f"{text}: 40 cannot pass it"))
+    assert result.decision == decision
+    missing = "the audits of 12 statements are missing; run again to repeat them"
+    assert result.advice == (missing if decision == "inconclusive" else "")
+    assert result.message.endswith(f"; {missing}") == (decision == "inconclusive")
+    assert decide(parse_gate(text.replace("@point", "")), UNCHECKED, by_point=True) == decision
+
+
+def test_the_largest_of_several_is_open_where_one_is() -> None:
+    known = replace(UNCHECKED, value=0.12, bounds=None, unaudited=0)
+    found = extreme({"one": UNCHECKED, "two": known}, {"one": UNCHECKED, "two": known}, "max")
+    assert (found.value, found.bounds, found.unaudited) == (0.12, (0.12, 0.157), 12)
+    least = extreme({"one": UNCHECKED, "two": known}, {"one": UNCHECKED, "two": known}, "min")
+    assert (least.value, least.bounds) == (0.08, (0.08, 0.12))
 
 
 # --- what no outcome could pass -----------------------------------------------------------------------------
