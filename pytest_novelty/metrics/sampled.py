@@ -179,6 +179,9 @@ def _compute(units: Units, part: Counted, metric: Sampled, groups: IntArray) -> 
     if not math.isfinite(value):
         return Estimate.undefined("; ".join(filter(None, (metric.note, "0 of 0"))))
     resampler = units.resampler(len(unit_rows(stat)))
+    holding = units.clusters_of(involved)
+    # Where nothing varies a cluster counts once, and only if it has a part in the denominator.
+    least = n if holding is None or 0 < value < 1 else min(n, len(np.unique(holding)))
 
     values = part.events[among].sum(axis=1) / part.of[among].sum(axis=1) if is_mean else None
 
@@ -190,7 +193,7 @@ def _compute(units: Units, part: Counted, metric: Sampled, groups: IntArray) -> 
         else:
             interval = unit_interval(
                 stat,
-                denominators=n,
+                denominators=least,
                 cap=4 * len(stat.rows) if is_mean or metric.kind in (F1, MEAN) else None,
                 resampler=resampler,
                 level=units.level,

@@ -9,20 +9,24 @@ from functools import cache
 from itertools import product
 from typing import Any
 
+import numpy as np
 import pytest
 
 from pytest_novelty.deciding import FAIL, INCONCLUSIVE, PASS, Reach, decide, judge_gate, more_needed
 from pytest_novelty.errors import GateSyntaxError, NoveltyError, SuiteError, UnknownNameError
-from pytest_novelty.feasibility import cannot_pass
+from pytest_novelty.feasibility import cannot_pass, size_of
 from pytest_novelty.gates import Gate, check_gate_names, check_option_gates, gates_for, parse_gate
 from pytest_novelty.judges.base import Traits
+from pytest_novelty.metrics import cascade
 from pytest_novelty.metrics.catalogue import CATALOGUE
 from pytest_novelty.metrics.families import extreme
-from pytest_novelty.metrics.intervals import clopper_pearson, wilson
+from pytest_novelty.metrics.intervals import clopper_pearson, few_cluster_factor, wilson
+from pytest_novelty.metrics.sampled import Items
 from pytest_novelty.metrics.view import Estimate, View
-from pytest_novelty.model import NOT_NOVEL, NOVEL, Ground, Suite, Vote
+from pytest_novelty.model import NOT_NOVEL, NOVEL, Ground, Idea, Instance, Suite, Vote
 from pytest_novelty.outcomes import CaseResult, make_outcome
 from pytest_novelty.protocols import PROTOCOLS
+from pytest_novelty.verdicts import NOT_SIMILAR, SIMILAR
 
 # --- reading ------------------------------------------------------------------------------------------------
 
@@ -393,6 +397,77 @@ def test_two_clusters_are_worth_little_and_not_nothing() -> None:
     """n_eff = 2 (1.96 / 12.71)^2 = .0476; Wilson's lower bound n_eff / (n_eff + z^2) = .0122."""
     assert cannot_pass(parse_gate("macro_f1>=0.012"), 500, 2) is None
     assert cannot_pass(parse_gate("macro_f1>=0.013"), 500, 2) is not None
+
+
+def half_similar(make_suite: Callable[..., Suite], n: int, *, cluster: str | None = None) -> Suite:
+    """Every other pair of papers is similar; those that are share clusters of four, each other pair is one of its own."""
+    ideas = tuple(Idea(name, name, "Text.") for name in "xy")
+    made = [
+        Instance(f"i{k}", ideas, NOT_SIMILAR if k % 2 else SIMILAR, strata={"c": f"n{k}" if k % 2 else f"s{k // 8}"})
+        for k in range(n)
+    ]
+    return replace(make_suite("similarity", *made), cluster=cluster)
+
+
+@pytest.mark.parametrize(
+    ("text", "positives", "label"),
+    [
+        ("hallucination_rate<=0.10", 35, "similar"),
+        ("missing_evidence_rate<=0.10", 35, "similar"),
+        ("mismatch_rate<=0.10", 35, "similar"),
+        ("verified_recall>=0.90", 35, "similar"),
+        ("hallucination_rate_false<=0.10", 35, "not similar"),
+    ],
+)
+def test_a_rate_takes_instances_that_its_denominator_can_count(
+    text: str, positives: int, label: str, make_suite: Callable[..., Suite]
+) -> None:
+    gate = parse_gate(text)
+    few, enough = (half_similar(make_suite, n) for n in (40, 2 * positives))
+    best = "without a single event" if gate.upper else "with every instance right"
+    assert cannot_pass(gate, *size_of(gate, few, few.instances)) == (
+        f"{text}: 20 instances whose gold label is {label} cannot pass it even {best}; it takes {positives} of these"
+    )
+    assert cannot_pass(gate, *size_of(gate, enough, enough.instances)) is None
+
+
+def test_wrong_positives_are_in_the_denominator_of_an_f1(make_suite: Callable[..., Suite]) -> None:
+    suite = half_similar(make_suite, 40)
+    for text in ("verified_f1>=0.90", "precision>=0.90", "hallucination_rate_all<=0.10"):
+        assert size_of(parse_gate(text), suite, suite.instances) == (40, None, None, "")
+
+
+def test_sets_without_a_gold_group_have_no_right_pair(make_suite: Callable[..., Suite]) -> None:
+    ideas = tuple(Idea(name, name, "Text.") for name in "xyz")
+    golds = ['[["x","y"]]', "[]", '[["x"],["y","z"]]', '[["x"]]']
+    suite = make_suite("grouping", *(Instance(f"i{k}", ideas, gold) for k, gold in enumerate(golds)))
+    assert size_of(parse_gate("hallucination_rate<=0.1"), suite, suite.instances) == (
+        2,
+        None,
+        None,
+        "with a gold group",
+    )
+    assert size_of(parse_gate("mismatch_rate_false<=0.1"), suite, suite.instances).n == 4
+
+
+def test_clusters_count_where_they_hold_a_positive(make_suite: Callable[..., Suite]) -> None:
+    """What is announced is what the interval does: forty positives in ten clusters beside forty clusters without."""
+    gate = parse_gate("hallucination_rate<=0.10")
+    suite = half_similar(make_suite, 80, cluster="c")
+    size = size_of(gate, suite, suite.instances)
+    assert size == (40, 50, 10, "whose gold label is similar")
+    said = cannot_pass(gate, *size)
+    assert said is not None
+    assert "40 instances whose gold label is similar in 10 clusters cannot pass" in said
+    assert said.endswith("clusters with one of these")
+    held = cascade.Verdict
+    votes = [held(one.id, 0, one.gold == SIMILAR, (cascade.VERIFIED,)) for one in suite.instances]
+    counts = cascade.count_verdicts(votes, {one.id: one.gold == SIMILAR for one in suite.instances})
+    places = np.unique([one.strata["c"] for one in suite.instances], return_inverse=True)[1]
+    found = cascade.measure_cascade(Items(80, places, resamples=200), counts, ["hallucination_rate"])
+    wanted = wilson(0.0, 10 * few_cluster_factor(50, 0.95))
+    assert wanted is not None
+    assert found["hallucination_rate"].estimate.high == pytest.approx(wanted.high)
 
 
 @pytest.mark.parametrize(("text", "n"), [("tie_rate<=0", 10**6), ("strict_accuracy>=1", 10**6)])
