@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import sys
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
+from types import ModuleType
+
 import numpy as np
 import pytest
 
@@ -183,3 +188,58 @@ def test_cohen_of_more_labels_and_many_tables() -> None:
     """Cohen 1960: the table of proportions with kappa .492 (rows and columns in percent)."""
     table = np.array([[44, 5, 1], [7, 20, 3], [9, 5, 6]], dtype=np.float64).ravel()
     assert cohen_kappa(np.stack([table, table * 2])) == pytest.approx([0.492, 0.492], abs=5e-4)
+
+
+@pytest.mark.parametrize("n", [2, 80])
+def test_agreement_without_exception_is_no_certainty(n: int) -> None:
+    """No resample varies; Wilson's interval of the agreement does, at the chance of a half."""
+    said = [k % 2 == 0 for k in range(n)]
+    found = agree(Items(n, resamples=200), {"a": said, "b": said, "c": said})
+    score = wilson(1.0, n)
+    assert score is not None
+    for kappa in (*found.kappa.values(), found.fleiss):
+        assert (kappa.value, kappa.high) == (1.0, 1.0)
+        assert kappa.low == pytest.approx(2 * score.low - 1)
+
+
+def test_one_who_always_says_the_same_may_agree_beyond_chance_elsewhere() -> None:
+    """Kappa is 0 in every resample, too; the agreement of 60 % may be 49 or 70 %."""
+    said = validate(Items(80, resamples=200), [False] * 80, [k % 5 < 2 for k in range(80)]).kappa
+    score = wilson(0.6, 80)
+    assert score is not None
+    assert said.value == 0
+    assert (said.low, said.high) == pytest.approx(((score.low - 0.6) / 0.4, (score.high - 0.6) / 0.4))
+
+
+def test_clusters_that_agree_count_once() -> None:
+    said = [k % 2 == 0 for k in range(80)]
+    alone, clustered = (
+        agree(Items(80, clusters, resamples=200), {"a": said, "b": said}).kappa["a", "b"]
+        for clusters in (None, np.arange(80) // 8)
+    )
+    score = wilson(1.0, 10)
+    assert score is not None
+    assert clustered.low == pytest.approx(2 * score.low - 1)
+    assert clustered.low < alone.low
+
+
+def load_calibration() -> ModuleType:
+    spec = spec_from_file_location("calibration_agreement", Path(__file__).parents[1] / "calibration" / "agreement.py")
+    assert spec is not None
+    assert spec.loader is not None
+    sys.modules["calibration_agreement"] = module = module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+CALIBRATION = load_calibration()
+
+
+@pytest.mark.parametrize(("items", "share", "raters"), [(20, 0.5, 2), (80, 0.5, 2), (80, 0.9, 2), (20, 0.5, 3)])
+@pytest.mark.parametrize("kappa", [0.0, 0.4, 0.9, 1.0])
+def test_intervals_of_kappa_cover(items: int, share: float, raters: int, kappa: float) -> None:
+    """The fast part of tests/calibration/agreement.py. The bootstrap alone would have no width at a kappa of 1."""
+    world = CALIBRATION.World(items, kappa, share, raters)
+    found = CALIBRATION.simulate(world, 120, resamples=200)
+    assert found.coverage >= 0.93 - 2 * (0.93 * 0.07 / 120) ** 0.5
+    assert found.width > 0.02
