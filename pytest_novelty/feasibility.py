@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from pytest_novelty.deciding import holds
 from pytest_novelty.gates import Gate
-from pytest_novelty.metrics.catalogue import QUANTITY, ROOT, SCORE, SHARE, SIGNED
+from pytest_novelty.metrics.catalogue import QUANTITY, ROOT, SCORE, SHARE, SIGNED, UNIT
 from pytest_novelty.model import Instance, Suite
 from pytest_novelty.protocols import PROTOCOLS
 from pytest_novelty.protocols.grouping import groups_of
@@ -35,13 +35,14 @@ _OF_NEGATIVES: Final = frozenset(
 
 class Size(NamedTuple):
     """What an interval has to rest on at most. ``holding``: of the ``clusters`` (None without) those that hold one of the ``n``;
-    ``what``: which instances count, if not all.
+    ``what``: which instances count, if not all. ``kind``: of the interval, if it is not that of the metric's kind.
     """
 
     n: int
     clusters: int | None = None
     holding: int | None = None
     what: str = ""
+    kind: str = ""
 
 
 def size_of(gate: Gate, suite: Suite, instances: Iterable[Instance]) -> Size:
@@ -49,8 +50,9 @@ def size_of(gate: Gate, suite: Suite, instances: Iterable[Instance]) -> Size:
     place = gate.stratum
     kept = [item for item in instances if place is None or item.strata.get(place[0]) == place[1]]
     counted, what = _countable(gate, suite, kept)
-    if suite.cluster is None:
-        return Size(len(counted), what=what)
+    if suite.cluster is None:  # the agreement of an auditor with independent labels has Wilson's interval
+        is_validation = suite.protocol == "entailment" and gate.metric == "accuracy"
+        return Size(len(counted), what=what, kind=UNIT if is_validation else "")
     clusters, holding = ({item.strata[suite.cluster] for item in among} for among in (kept, counted))
     return Size(len(counted), len(clusters), len(holding), what)
 
@@ -83,6 +85,7 @@ def cannot_pass(
     clusters: int | None,
     holding: int | None = None,
     what: str = "",
+    kind: str = "",
     *,
     by_point: bool = False,
     level: float = LEVEL,
@@ -90,7 +93,7 @@ def cannot_pass(
     """Why no outcome of a run could pass the gate; None if one could, or if that cannot be told beforehand. The first of them as
     in a :class:`Size`; by default every cluster holds some.
     """
-    kind = gate.kind
+    kind = kind or gate.kind
     if kind in (QUANTITY, SCORE) or gate.point or by_point or gate.metric == "reliability":
         return None
     if kind in (SIGNED, ROOT) and not (gate.absolute or gate.upper):

@@ -14,7 +14,7 @@ from typing import Final
 import numpy as np
 
 from pytest_novelty.metrics.deferred import Computed, Pending, settle
-from pytest_novelty.metrics.intervals import effective_share, unit_interval, wilson
+from pytest_novelty.metrics.intervals import effective_share, share_interval, unit_interval, wilson
 from pytest_novelty.metrics.resampling import (
     TOLERANCE,
     BoolArray,
@@ -98,7 +98,7 @@ def _beyond(seen: FloatArray, expected: FloatArray) -> FloatArray:
 def agree(units: Units, auditors: Mapping[str, Opinions]) -> AuditorAgreement:
     """How far auditors agree on the same items, in the same order. Raises ValueError for fewer than two, or unequal lengths.
 
-    Agreement has Wilson's interval (over clusters: of the effective size), kappa the wider side of BCa over items (its undefined
+    Agreement has Wilson's interval (over clusters that of a share), kappa the wider side of BCa over items (its undefined
     resamples counted) and of what Wilson's interval of the agreement gives where chance is as observed: the bootstrap of one that
     always agrees does not vary, nor does that of one who always says the same.
     """
@@ -129,8 +129,9 @@ def validate(units: Units, auditor: Opinions, people: Opinions) -> Validation:
     hits, extra, missed = rejects & rejected, rejects & ~rejected, rejected & ~rejects
     jobs: list[Computed] = [_cohen(units, said, true)]
     jobs += [
-        _ratio(units, known, hits, weighted)
-        for weighted in (hits + 1.0 * extra, hits + 1.0 * missed, hits + 0.5 * extra + 0.5 * missed)
+        _ratio(units, known, hits, hits + 1.0 * extra, is_share=True),
+        _ratio(units, known, hits, hits + 1.0 * missed, is_share=True),
+        _ratio(units, known, hits, hits + 0.5 * extra + 0.5 * missed),
     ]
     kappa, precision, recall, f1 = settle(jobs)
     names = {1.0: "supported", 0.0: "unsupported"}
@@ -156,8 +157,11 @@ def _agreement(units: Units, said: FloatArray) -> Estimate:
     if not known.any():
         return Estimate.undefined(note or "no items")
     same = (said[:, known] == said[0, known]).all(axis=0).astype(np.float64)
-    n_eff = effective_share(same, units.clusters_of(known), units.level)
-    interval = None if n_eff is None else wilson(float(same.mean()), n_eff, units.level)
+    clusters = units.clusters_of(known)
+    if clusters is None:
+        interval = wilson(float(same.mean()), len(same), units.level)
+    else:
+        interval = share_interval(same > 0, clusters, units.level)
     return _estimate(float(same.mean()), interval, len(same), note)
 
 
@@ -210,18 +214,22 @@ def _wider(core: Interval | None, seen: float, room: float, n_eff: float | None,
     return Interval(max(-1.0, min(core.low, low)), min(1.0, max(core.high, high)), f"{core.method}/Wilson")
 
 
-def _ratio(units: Units, known: BoolArray, events: BoolArray, of: FloatArray) -> Computed:
-    """Sums of events over sums of the other, (items, 1) each."""
-    rows = np.hstack([events, of]).astype(np.float64)[known]
-    stat = Statistic(rows, lambda sums: np.asarray(sums[..., 0] / sums[..., 1]), units.clusters_of(known))
-    note, n = _left_out(known), int((rows[:, 1] > 0).sum())
+def _ratio(units: Units, known: BoolArray, events: BoolArray, of: FloatArray, *, is_share: bool = False) -> Computed:
+    """Sums of events over sums of the other, (items, 1) each: an F1, or the share of the items in its denominator.
+    The interval is that of the metric of this name.
+    """
+    counted = known & (of[:, 0] > 0)
+    among = counted if is_share else known
+    rows = np.hstack([events, of]).astype(np.float64)[among]
+    stat = Statistic(rows, lambda sums: np.asarray(sums[..., 0] / sums[..., 1]), units.clusters_of(among))
+    note, n, cap = _left_out(known), int(counted.sum()), None if is_share else 4 * len(rows)
     if not n:
         return Estimate.undefined("; ".join(filter(None, (note, "0 of 0"))))
     value = float(evaluate(stat, rows.sum(axis=0)))
     resampler = units.resampler(len(unit_rows(stat)))
 
     def finish(core: Interval | None) -> Estimate:
-        interval = unit_interval(stat, denominators=n, resampler=resampler, level=units.level, bootstrap=core)
+        interval = unit_interval(stat, denominators=n, cap=cap, resampler=resampler, level=units.level, bootstrap=core)
         return _estimate(value, interval, n, note)
 
     return Pending(stat, resampler, units.level, finish)
