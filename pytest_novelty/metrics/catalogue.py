@@ -128,8 +128,7 @@ _AUDITED: Final = ("similarity", "entailment")
 _SIMILAR: Final = ("similarity",)
 _CITED: Final = ("similarity", "grouping")
 _GROUPED: Final = ("grouping",)
-_ORDERED: Final = ("pairwise", "similarity")
-_TURNED: Final = (*_ORDERED, "grouping")
+_ORDERED: Final = ("pairwise", "similarity", "grouping")
 
 _GROUNDED: Final = (
     ("hallucination_rate", "evidence not in what was shown", UNIT, _CITED, "low"),
@@ -269,7 +268,7 @@ CATALOGUE: Final[dict[str, Metric]] = {
         Metric("abstention_rate", "abstentions", SHARE, _ALL, "low", "classification:abstention_rate"),
         Metric("invalid_rate", "invalid answers", SHARE, _ALL, "low", "classification:invalid_rate"),
         Metric(
-            "retest_flip_rate", "same question, other vote", UNIT, _VOTED, "low", "stability:retest_flip_rate", votes=2
+            "retest_flip_rate", "same question, other vote", UNIT, _ALL, "low", "stability:retest_flip_rate", votes=2
         ),
         Metric(
             "position_bias",
@@ -284,7 +283,7 @@ CATALOGUE: Final[dict[str, Metric]] = {
             "order_inconsistency",
             "verdict turns with the order",
             SHARE,
-            _TURNED,
+            _ORDERED,
             "low",
             "stability:order_inconsistency",
             both_orders=True,

@@ -252,6 +252,25 @@ class View:
         return tallies
 
     @cached_property
+    def label_counts(self) -> IntArray:
+        """(n, orders, labels): valid votes for each label that some vote of the instance has. Of protocols with two labels these
+        are the ``counts``; elsewhere (groupings) a column means another label in every instance.
+        """
+        if has_two_labels(self.suite.protocol):
+            return self.counts
+        place = {order: index for index, order in enumerate(self.orders)}
+        columns: list[dict[str, int]] = []
+        for result in self.results:
+            labels = (vote.label for vote in result.outcome.votes if vote.label is not None)
+            columns.append({label: column for column, label in enumerate(dict.fromkeys(labels))})
+        counts = np.zeros((len(self), max(1, len(place)), max(map(len, columns), default=0)), dtype=np.int64)
+        for row, result in enumerate(self.results):
+            for vote in result.outcome.votes:
+                if vote.label is not None:
+                    counts[row, place[vote.order], columns[row][vote.label]] += 1
+        return counts
+
+    @cached_property
     def any_failed_vote(self) -> BoolArray:
         return np.array([any(vote.status != OK for vote in r.outcome.votes) for r in self.results], dtype=bool)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from random import Random
 from typing import Any
 from zlib import crc32
 
@@ -13,6 +14,7 @@ from pytest_novelty import evaluate
 from pytest_novelty.between_runs.changes import compare_reports
 from pytest_novelty.between_runs.reading import SavedReport, read_report
 from pytest_novelty.errors import SuiteError
+from pytest_novelty.headline import headline_sentences
 from pytest_novelty.metrics.grounded import ground
 from pytest_novelty.model import Axes, Request, Variant
 from pytest_novelty.reports.grounding import grounding_blocks
@@ -150,6 +152,39 @@ def test_like_is_subtracted_from_like() -> None:
     shown = render(report, width=120)
     assert "F1 per vote" in shown
     assert "right, by majority" in shown
+
+
+def test_the_noise_of_groupings_is_told_from_the_pull_of_the_order() -> None:
+    """Two votes differ where their groups do. A coin groups the two first papers of the suite or none, whatever the order; the
+    other judge the two that it is shown first.
+    """
+
+    def grouped(request: Request, places: list[int]) -> dict[str, Any]:
+        evidence = {str(place + 1): request.papers[place].text.split(". ")[0] + "." for place in places}
+        return {"groups": [{"paper_indices": [place + 1 for place in places], "evidence": evidence, "reason": "So."}]}
+
+    def coin(request: Request) -> dict[str, Any]:
+        if Random(request.seed).random() < 0.5:
+            return {"groups": []}
+        return grouped(request, sorted(range(len(request.papers)), key=lambda place: request.papers[place].text)[:2])
+
+    def follows(request: Request) -> dict[str, Any]:
+        return grouped(request, [0, 1])
+
+    coin.uses_prompt = follows.uses_prompt = False  # type: ignore[attr-defined]
+    report = evaluate({"coin": coin, "follows": follows}, make_suite("grouping"), votes=3)
+    retest = report.metric("retest_flip_rate", judge="coin")
+    assert retest.value == pytest.approx(0.5, abs=0.1)
+    noise = report.metric("excess_order_flip", judge="coin")
+    assert noise.low == 0 <= abs(noise.value) < 0.1
+    headline = {
+        name: line for name in ("coin", "follows") for line in headline_sentences(report) if line.startswith(name)
+    }
+    assert "% turn with the order, no more than its own noise might" in headline["coin"]
+    assert "% of votes" in headline["coin"]
+    assert report.metric("retest_flip_rate", judge="follows").value == 0
+    assert report.metric("excess_order_flip", judge="follows").value == 1
+    assert "100 % turn with the order;" in headline["follows"].replace(".", ";")
 
 
 def test_evidence_alone() -> None:
