@@ -11,7 +11,7 @@ from pytest_novelty.applicability import Content, ignored_axes, look_at_content,
 from pytest_novelty.auditing import AUDIT, AUDITED_BY, WEAK, cites, is_by_words
 from pytest_novelty.calls import Case
 from pytest_novelty.errors import SettingsError, UnknownNameError
-from pytest_novelty.feasibility import cannot_measure, cannot_pass
+from pytest_novelty.feasibility import cannot_measure, cannot_pass, size_of
 from pytest_novelty.gates import (
     DEFAULT_STABILITY_GATE,
     Gate,
@@ -91,13 +91,6 @@ class SuitePlan:
             for variant in self.variants
         }
 
-    def size(self, stratum: tuple[str, str] | None = None) -> tuple[int, int | None]:
-        """(instances, clusters or None) that this run judges, in all or of one stratum."""
-        kept = [item for item in self.instances if stratum is None or item.strata.get(stratum[0]) == stratum[1]]
-        if self.suite.cluster is None:
-            return len(kept), None
-        return len(kept), len({item.strata[self.suite.cluster] for item in kept})
-
     def problem(self, gate: Gate, *, by_point: bool = False) -> str | None:
         """Why no outcome of this run could pass the gate; None if one could."""
         compares = gates_stability(gate)
@@ -121,7 +114,7 @@ class SuitePlan:
         ]
         if all(problems):
             return problems[0]
-        return cannot_pass(gate, *self.size(gate.stratum), by_point=by_point, level=self.level)
+        return cannot_pass(gate, *size_of(gate, self.suite, self.instances), by_point=by_point, level=self.level)
 
 
 @dataclass

@@ -102,7 +102,7 @@ def difference(
     if not len(pair):
         return Estimate.undefined("no instance was judged by both"), None
     metric = CATALOGUE[name]
-    if metric.function.startswith("grounded:"):
+    if metric.is_per_vote(pair.one.suite.protocol):
         return _difference_of_rates(name, pair)
     one = known_one.get(name) or metric.compute(pair.one)
     other = known_other.get(name) or metric.compute(pair.other)

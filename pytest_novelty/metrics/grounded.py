@@ -6,7 +6,7 @@ Every vote counts: the k votes of each order are the samples over which metrics 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Final
 
@@ -18,6 +18,7 @@ from pytest_novelty.metrics import cascade, partitions
 from pytest_novelty.metrics.agreement import validate
 from pytest_novelty.metrics.auditors import opinion_of, opinions_of
 from pytest_novelty.metrics.cascade import Cascade, measure_cascade, measure_macro, measure_strata
+from pytest_novelty.metrics.classification import LOOKED_UP_NOTE, UNLABELLED_NOTE
 from pytest_novelty.metrics.resampling import FloatArray
 from pytest_novelty.metrics.sampled import MEAN, Rate, Sampled
 from pytest_novelty.metrics.view import Estimate, View
@@ -154,27 +155,32 @@ def needs_audit(name: str) -> bool:
 
 def rate_of(view: View, name: str) -> Estimate:
     """One rate as a metric of the catalogue."""
-    if view.unlabelled and not name.endswith("_all"):
-        return Estimate.undefined("the suite has no gold labels")
-    if name not in _OF_LABELS and not _is_told(view):
-        return Estimate.undefined(NO_EVIDENCE)
-    if needs_audit(name) and not is_settled(view):
-        return Estimate.undefined(NOT_AUDITED)
-    return _rates(view)[name].estimate
+    why = _why_undefined(view, name)
+    if why:
+        return Estimate.undefined(why)
+    estimate = _rates(view)[name].estimate
+    return estimate if estimate.bounds is None else replace(estimate, unaudited=_unaudited(view))
 
 
 def sampled_of(view: View, name: str) -> Sampled | str:
     """What a metric of the catalogue is made of, (instances of the view, votes); or why it is undefined."""
-    if view.unlabelled and not name.endswith("_all"):
-        return "the suite has no gold labels"
-    if name not in _OF_LABELS and not _is_told(view):
-        return NO_EVIDENCE
-    if needs_audit(name) and not is_settled(view):
-        return NOT_AUDITED
+    if why := _why_undefined(view, name):
+        return why
     counts = counts_of(view)
     if name == "adjusted_rand":
         return Sampled(partitions.count_rand(counts, sets_of(view)), MEAN)
     return cascade.sampled(counts, name.removeprefix("pair_"))
+
+
+def _why_undefined(view: View, name: str) -> str:
+    """Why a metric of the catalogue cannot be told of a view; empty if it can."""
+    if view.unlabelled and not name.endswith("_all"):
+        return UNLABELLED_NOTE
+    if name in OF_VERDICTS and view.may_have_looked_up:
+        return LOOKED_UP_NOTE
+    if name not in _OF_LABELS and not _is_told(view):
+        return NO_EVIDENCE
+    return NOT_AUDITED if needs_audit(name) and not is_settled(view) else ""
 
 
 def _is_told(view: View) -> bool:
@@ -214,22 +220,22 @@ grounded_f1 = _metric("grounded_f1")
 verified_precision = _metric("verified_precision")
 verified_recall = _metric("verified_recall")
 verified_f1 = _metric("verified_f1")
-pair_precision = _metric("precision")
-pair_recall = _metric("recall")
-pair_f1 = _metric("f1")
+precision = pair_precision = _metric("precision")
+recall = pair_recall = _metric("recall")
+f1 = pair_f1 = _metric("f1")
 
 
 def adjusted_rand(view: View) -> Estimate:
     """The adjusted Rand index of a set's partition, averaged over sets and votes."""
     if view.unlabelled:
-        return Estimate.undefined("the suite has no gold labels")
+        return Estimate.undefined(UNLABELLED_NOTE)
     return partitions.measure_rand(view, counts_of(view), sets_of(view)).estimate
 
 
 def kappa(view: View) -> Estimate:
     """Cohen's kappa of an auditor's outcomes and the gold labels; those without a label of the two are left out."""
     if view.unlabelled:
-        return Estimate.undefined("the suite has no gold labels")
+        return Estimate.undefined(UNLABELLED_NOTE)
     return validate(view, opinions_of(view), [opinion_of(instance.gold) for instance in view.instances]).kappa
 
 
@@ -273,6 +279,14 @@ def _is_audited(view: View) -> bool:
     """An auditor was asked, also where it gave no verdict: what that leaves open has bounds."""
     wanted = any(result.audits.wanted for result in view.results)
     return wanted or any(found.supported is not None for found in _grounds(view))
+
+
+def _unaudited(view: View) -> int:
+    """Statements, counted in every vote, that an auditor could be asked about and that have no verdict of one."""
+    return sum(
+        found.supported is None and found.has_reason and set(_words(found)) <= {cascade.VERIFIED}
+        for found in _grounds(view)
+    )
 
 
 def is_settled(view: View) -> bool:

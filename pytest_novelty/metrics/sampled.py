@@ -17,6 +17,7 @@ import numpy as np
 from pytest_novelty.metrics.deferred import Computed, Pending, settle
 from pytest_novelty.metrics.intervals import share_interval, signed_interval, unit_interval
 from pytest_novelty.metrics.resampling import (
+    TOLERANCE,
     BoolArray,
     FloatArray,
     IntArray,
@@ -178,6 +179,9 @@ def _compute(units: Units, part: Counted, metric: Sampled, groups: IntArray) -> 
     if not math.isfinite(value):
         return Estimate.undefined("; ".join(filter(None, (metric.note, "0 of 0"))))
     resampler = units.resampler(len(unit_rows(stat)))
+    holding = units.clusters_of(involved)
+    # Where nothing varies a cluster counts once, and only if it has a part in the denominator.
+    least = n if holding is None or 0 < value < 1 else min(n, len(np.unique(holding)))
 
     values = part.events[among].sum(axis=1) / part.of[among].sum(axis=1) if is_mean else None
 
@@ -189,7 +193,7 @@ def _compute(units: Units, part: Counted, metric: Sampled, groups: IntArray) -> 
         else:
             interval = unit_interval(
                 stat,
-                denominators=n,
+                denominators=least,
                 cap=4 * len(stat.rows) if is_mean or metric.kind in (F1, MEAN) else None,
                 resampler=resampler,
                 level=units.level,
@@ -287,10 +291,15 @@ def _rate(metric: Sampled, settled: Sequence[Estimate], groups: IntArray) -> Rat
         lower.value,
         upper.value,
         tuple(per_sample),
-        float(np.std(known, ddof=1)) if len(known) > 1 else None,
+        _spread(known) if len(known) > 1 else None,
         tuple(metric.value.events.sum(axis=0).tolist()),
         tuple(metric.value.of.sum(axis=0).tolist()),
     )
+
+
+def _spread(values: Sequence[float]) -> float:
+    """Standard deviation (n - 1); of equal values 0, not what their mean's last digit leaves."""
+    return 0.0 if max(values) - min(values) <= TOLERANCE else float(np.std(values, ddof=1))
 
 
 def _per_sample(part: Counted, groups: IntArray) -> tuple[list[float | None], int]:

@@ -52,7 +52,9 @@ def _blocks(item: Auditors) -> Iterator[Block]:
             )
             for judge, found in item.validations.items()
         )
-        notes = ["precision, recall and F1 are those of unsupported; agreement has Wilson's interval"]
+        notes = [
+            "precision, recall and F1 are those of unsupported; agreement has Wilson's interval, or a share's over clusters"
+        ]
         notes += [
             f"{judge}: {clean(found.agreement.note)}"
             for judge, found in item.validations.items()
@@ -73,10 +75,13 @@ def _blocks(item: Auditors) -> Iterator[Block]:
 def _kappa(estimate: Estimate) -> str:
     if estimate.value is None:
         return "undefined"
-    text = f"{estimate.value:.2f}"
-    return (
-        text if estimate.low is None or estimate.high is None else f"{text} [{estimate.low:.2f}, {estimate.high:.2f}]"
-    )
+    text = _signed(estimate.value)
+    ends = estimate.low, estimate.high
+    return text if ends[0] is None or ends[1] is None else f"{text} [{_signed(ends[0])}, {_signed(ends[1])}]"
+
+
+def _signed(value: float) -> str:
+    return f"{round(value, 2) + 0.0:.2f}"  # no -0.00
 
 
 def routing_to_dicts(plan: Plan) -> list[dict[str, Any]]:

@@ -96,7 +96,7 @@ def _notes(item: Grounded) -> Iterator[str]:
         if text := _ends(rates, suffix):
             yield f"{name} positives: {text}"
     if unchecked := rates["unchecked_rate"].value:
-        yield f"unchecked: {percent(unchecked)} % of right positives"
+        yield f"unchecked: {percent(unchecked)} % of right positives; two figures are the least and the most that they may make"
     retained = rates.get("retained_share")
     if retained is not None and retained.value is not None:
         yield f"F1 that is retained: {_with_interval(retained)}"

@@ -176,7 +176,7 @@ def _metric_blocks(report: Report) -> Iterator[Block]:
         rows = [
             (
                 row.metric + (f" ({row.stratum})" if row.stratum else ""),
-                CATALOGUE[row.metric].title,
+                CATALOGUE[row.metric].title_for(row.protocol),
                 show_estimate(row.metric, row.estimate),
                 show_interval(row.metric, row.estimate),
                 str(row.estimate.n),

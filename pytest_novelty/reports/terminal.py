@@ -124,7 +124,7 @@ def _table(report: Report, planned: SuitePlan, judge: str, variant: str, width: 
         beside = suite.labelled and row.metric.endswith(_BESIDE)
         if not own and (beside or row.estimate.value is None):
             continue
-        name = CATALOGUE[row.metric].title
+        name = CATALOGUE[row.metric].title_for(suite.protocol)
         cells = [
             *([styled(name)] if named else []),
             styled(row.metric + (f" ({row.stratum})" if row.stratum else "")),

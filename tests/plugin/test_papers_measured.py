@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from random import Random
 from typing import Any
+from zlib import crc32
 
 import pytest
 
@@ -12,6 +14,7 @@ from pytest_novelty import evaluate
 from pytest_novelty.between_runs.changes import compare_reports
 from pytest_novelty.between_runs.reading import SavedReport, read_report
 from pytest_novelty.errors import SuiteError
+from pytest_novelty.headline import headline_sentences
 from pytest_novelty.metrics.grounded import ground
 from pytest_novelty.model import Axes, Request, Variant
 from pytest_novelty.reports.grounding import grounding_blocks
@@ -72,10 +75,47 @@ def test_where_reasons_wait_for_an_auditor_that_says_nothing_all_is_open() -> No
     gates = ["verified_f1>=0.5"]
     report = evaluate({"planted": JUDGES["perfect"]}, make_suite("similarity"), gates=gates, auditor=silent)
     (gate,) = (gate for gate in report.gates if gate.gate.text in gates)
-    assert (gate.decision, "between 0.000 and 1.000 over what was not checked" in gate.message) == (
+    assert (gate.decision, "the audits of 60 statements are missing; run again" in gate.message) == (
         "inconclusive",
         True,
     )
+
+
+def test_audits_that_fail_leave_figures_between_two_and_gates_open() -> None:
+    """Some reasons are audited: so much of F1 is verified, and the rest may be. No more instances would tell."""
+
+    def flaky(request: Request) -> dict[str, Any]:
+        if int(request.reason.split()[-1].rstrip(".")) % 3 == 0:
+            raise RuntimeError("down")
+        return {"supported": True}
+
+    def numbered(request: Request) -> dict[str, Any]:
+        said = JUDGES["perfect"](request)
+        number = crc32("".join(sorted(paper.title + paper.text for paper in request.papers)).encode())
+        return {**said, "reason": f"They share number {number}."}
+
+    flaky.uses_prompt = numbered.uses_prompt = False  # type: ignore[attr-defined]
+    gates = [
+        "verified_f1@point>=0.9",
+        "retained_share>=0.9",
+        "mismatch_rate@point<=0.1",
+        "hallucination_rate@point<=0.1",
+    ]
+    report = evaluate({"planted": numbered}, make_suite("similarity"), gates=gates, auditor=flaky)
+    rates = report.grounding[0].found.rates
+    verified = rates["verified_f1"]
+    assert verified.lower is not None
+    assert 0 < verified.lower < verified.upper == 1
+    assert verified.sd == 0  # equal in both votes, to the last digit
+    decided = {gate.gate.text: (gate.decision, gate.advice) for gate in report.gates if gate.gate.text in gates}
+    missing = round(60 * (1 - verified.lower))
+    waiting = ("inconclusive", f"the audits of {missing} statements are missing; run again to repeat them")
+    assert decided == {**dict.fromkeys(gates[:3], waiting), gates[3]: ("pass", "")}
+    (block,) = grounding_blocks(report)
+    low = f"{100 * verified.lower:.0f} to 100 %"
+    assert block.rows[2][1].startswith(low)
+    assert f"F1 that is retained: {low}" in "\n".join(block.notes)
+    assert "of the rest 0 to " in "\n".join(block.notes)
 
 
 def test_what_is_of_all_positives_needs_no_gold_labels() -> None:
@@ -105,13 +145,46 @@ def test_like_is_subtracted_from_like() -> None:
 
     judge.uses_prompt = False  # type: ignore[attr-defined]
     report = evaluate({"planted": judge}, make_suite("similarity"), votes=3)
-    assert report.metric("f1").value == 1.0
+    assert report.metric("macro_f1").value == 1.0
     rates = report.grounding[0].found.rates
-    assert rates["f1"].value == rates["verified_f1"].value == pytest.approx(2 / 3)
+    assert rates["f1"].value == rates["verified_f1"].value == report.metric("f1").value == pytest.approx(2 / 3)
     assert "; its F1 per vote of 67 % is 67 % once evidence and reasons are checked" in report.headline
     shown = render(report, width=120)
-    assert "F1 of the verdicts" in shown
     assert "F1 per vote" in shown
+    assert "right, by majority" in shown
+
+
+def test_the_noise_of_groupings_is_told_from_the_pull_of_the_order() -> None:
+    """Two votes differ where their groups do. A coin groups the two first papers of the suite or none, whatever the order; the
+    other judge the two that it is shown first.
+    """
+
+    def grouped(request: Request, places: list[int]) -> dict[str, Any]:
+        evidence = {str(place + 1): request.papers[place].text.split(". ")[0] + "." for place in places}
+        return {"groups": [{"paper_indices": [place + 1 for place in places], "evidence": evidence, "reason": "So."}]}
+
+    def coin(request: Request) -> dict[str, Any]:
+        if Random(request.seed).random() < 0.5:
+            return {"groups": []}
+        return grouped(request, sorted(range(len(request.papers)), key=lambda place: request.papers[place].text)[:2])
+
+    def follows(request: Request) -> dict[str, Any]:
+        return grouped(request, [0, 1])
+
+    coin.uses_prompt = follows.uses_prompt = False  # type: ignore[attr-defined]
+    report = evaluate({"coin": coin, "follows": follows}, make_suite("grouping"), votes=3)
+    retest = report.metric("retest_flip_rate", judge="coin")
+    assert retest.value == pytest.approx(0.5, abs=0.1)
+    noise = report.metric("excess_order_flip", judge="coin")
+    assert noise.low == 0 <= abs(noise.value) < 0.1
+    headline = {
+        name: line for name in ("coin", "follows") for line in headline_sentences(report) if line.startswith(name)
+    }
+    assert "% turn with the order, no more than its own noise might" in headline["coin"]
+    assert "% of votes" in headline["coin"]
+    assert report.metric("retest_flip_rate", judge="follows").value == 0
+    assert report.metric("excess_order_flip", judge="follows").value == 1
+    assert "100 % turn with the order;" in headline["follows"].replace(".", ";")
 
 
 def _invents_under_a_variant(request: Request) -> dict[str, Any]:
