@@ -145,7 +145,9 @@ def more_needed(
     further ones would cost.
     """
     if estimate.bounds is not None:  # it would stay open however many instances came to it
-        waiting = f"the audits of {plural(estimate.unaudited, 'statement')} are missing; run again to repeat them"
+        waiting = (
+            f"{plural(estimate.unaudited, 'statement')} of its votes not audited; run again to repeat their audits"
+        )
         return waiting if estimate.unaudited else "what is not checked would have to be checked"
     if estimate.value is None or estimate.low is None or estimate.high is None or not estimate.n:
         return "there is no interval to decide by"

@@ -75,7 +75,10 @@ def test_where_reasons_wait_for_an_auditor_that_says_nothing_all_is_open() -> No
     gates = ["verified_f1>=0.5"]
     report = evaluate({"planted": JUDGES["perfect"]}, make_suite("similarity"), gates=gates, auditor=silent)
     (gate,) = (gate for gate in report.gates if gate.gate.text in gates)
-    assert (gate.decision, "the audits of 60 statements are missing; run again" in gate.message) == (
+    assert (
+        gate.decision,
+        "60 statements of its votes not audited; run again to repeat their audits" in gate.message,
+    ) == (
         "inconclusive",
         True,
     )
@@ -109,7 +112,7 @@ def test_audits_that_fail_leave_figures_between_two_and_gates_open() -> None:
     assert verified.sd == 0  # equal in both votes, to the last digit
     decided = {gate.gate.text: (gate.decision, gate.advice) for gate in report.gates if gate.gate.text in gates}
     missing = round(60 * (1 - verified.lower))
-    waiting = ("inconclusive", f"the audits of {missing} statements are missing; run again to repeat them")
+    waiting = ("inconclusive", f"{missing} statements of its votes not audited; run again to repeat their audits")
     assert decided == {**dict.fromkeys(gates[:3], waiting), gates[3]: ("pass", "")}
     (block,) = grounding_blocks(report)
     low = f"{100 * verified.lower:.0f} to 100 %"
