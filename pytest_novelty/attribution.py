@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from pytest_novelty.headline import percent
+from pytest_novelty.metrics.differences import GROUNDED, Change
 from pytest_novelty.metrics.power import Seen
 from pytest_novelty.metrics.view import Estimate
 
@@ -67,6 +68,24 @@ class Facts:
     by_scores: bool = False
     lost: tuple[float, float | None] = (0.0, None)
     decided: tuple[Estimate | None, Estimate | None] = (None, None)
+
+
+def tell_evidence(changes: Sequence[Change]) -> str:
+    """What a variant does to the evidence of verdicts, if it is more than chance: it may do so while every verdict stays."""
+    found = [f"{change.metric} {_signed_points(change.estimate)}" for change in changes if is_of_evidence(change)]
+    return f"the evidence changes: {', '.join(found)}" if found else ""
+
+
+def is_of_evidence(change: Change) -> bool:
+    """It is starred, and tells what became of the evidence of verdicts."""
+    return change.starred and change.metric in GROUNDED
+
+
+def _signed_points(estimate: Estimate) -> str:
+    text = f"{100 * (estimate.value or 0.0):+.0f} points"
+    if estimate.low is None or estimate.high is None:
+        return text
+    return f"{text} [{100 * estimate.low:+.0f}, {100 * estimate.high:+.0f}]"
 
 
 def name_change(changed: Sequence[str]) -> tuple[str, bool]:

@@ -46,18 +46,8 @@ def conclusions_of(call: Call, record: Record) -> list[Conclusion | None]:
     """What there is to audit of each group of an answer, in the order of its grounds; None where a span was not found or there is
     no reason.
     """
-    if record.status != OK or not record.raw or not record.grounds:
-        return [None for _ in read_grounds(record.grounds)]
-    judge = call.case.judge
-    verdict = read_raw(
-        record.raw,
-        call.case.protocol,
-        judge.traits,
-        None,
-        tells_its_call=judge.tells_its_calls,
-        shown=len(call.shown_ids),
-    ).verdict
-    if not isinstance(verdict, Verdict):
+    verdict = verdict_in(call, record)
+    if verdict is None:
         return [None for _ in read_grounds(record.grounds)]
     found: list[Conclusion | None] = []
     for group, findings in find_evidence(call, verdict):
@@ -71,6 +61,22 @@ def conclusions_of(call: Call, record: Record) -> list[Conclusion | None]:
     return found
 
 
+def verdict_in(call: Call, record: Record) -> Verdict | None:
+    """What a record's answer says, with its spans and reasons; None where it makes no statement, or its text was not kept."""
+    if record.status != OK or not record.raw or not record.grounds:
+        return None
+    judge = call.case.judge
+    verdict = read_raw(
+        record.raw,
+        call.case.protocol,
+        judge.traits,
+        None,
+        tells_its_call=judge.tells_its_calls,
+        shown=len(call.shown_ids),
+    ).verdict
+    return verdict if isinstance(verdict, Verdict) else None
+
+
 def audit_by_words(calls: Sequence[Call], records: Sequence[Record]) -> dict[int, tuple[Ground, ...]]:
     """The grounds of each record that has some, by its place, with the word of the weak auditor; nothing is asked of anybody."""
     audited = {}
@@ -79,7 +85,7 @@ def audit_by_words(calls: Sequence[Call], records: Sequence[Record]) -> dict[int
             dimension = call.case.instance.dimension
             conclusions = conclusions_of(call, record)
             audited[place] = tuple(
-                ground if conclusion is None else ground._replace(supported=_by_words(dimension, conclusion))
+                ground if conclusion is None else ground._replace(supported=say_by_words(dimension, conclusion))
                 for ground, conclusion in zip(read_grounds(record.grounds), conclusions, strict=True)
             )
     return audited
@@ -143,6 +149,7 @@ def cites(protocol: str) -> bool:
 
 
 @lru_cache(maxsize=4096)  # the votes of a deterministic judge all say the same
-def _by_words(dimension: str, conclusion: Conclusion) -> bool:
+def say_by_words(dimension: str, conclusion: Conclusion) -> bool:
+    """What the weak auditor says."""
     request = Request("entailment", "", (), None, "reference", None, 0, 0, dimension=dimension, conclusion=conclusion)
     return bool(Lexical()(request)["supported"])

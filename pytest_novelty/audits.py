@@ -5,11 +5,21 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from pytest_novelty.model import OK, Record
 
 _MAX_MESSAGE = 200
+SHORT_KEY = 16
+"""As much of a key as tells the audits of a run apart."""
+
+Places: TypeAlias = tuple[tuple[int, int], ...]
+"""Where a case makes a statement: places of votes and of groups in their answers."""
+
+Elsewhere: TypeAlias = tuple[str, int, int | None, Places, Places]
+"""An audit that another process makes: its short key, the place of the auditor in the panel, that of the statement among the
+case's (None if it is none by our rules), and where the case makes it, by our rules and by those of a release.
+"""
 
 
 class Audits(NamedTuple):
@@ -20,6 +30,8 @@ class Audits(NamedTuple):
     missing: audits that are not recorded, offline; recording them costs ``missing_usd`` (None: unknown), at most if ``is_bound``.
     unpaid: audits that the budget did not allow.
     opinions: of each statement, what each of several auditors says; None where one does not answer.
+    told: of workers, what was said in the audits that they made for this case, by short key. ``elsewhere``: those that another
+        worker makes, which its result tells.
     """
 
     wanted: int = 0
@@ -31,6 +43,8 @@ class Audits(NamedTuple):
     is_bound: bool = False
     unpaid: int = 0
     opinions: tuple[tuple[bool | None, ...], ...] = ()
+    told: Mapping[str, bool | None] = MappingProxyType({})
+    elsewhere: tuple[Elsewhere, ...] = ()
 
 
 def count_audits(wanted: int, records: Sequence[Record], unpaid: int) -> Audits:

@@ -254,7 +254,9 @@ def _kind_of(path: Path) -> str:
 def _check(path: Path) -> str:
     """Validate one file or folder; what it is, in a line. Raises NoveltyError."""
     from pytest_novelty.judges.llm.files import load_judge_file
+    from pytest_novelty.judges.registry import Resolver, judge_of
     from pytest_novelty.prompts import check_prompt, load_prompt, resolve_prompt
+    from pytest_novelty.routing import check_routes
     from pytest_novelty.suites import load_suite
     from pytest_novelty.variants import check_content
 
@@ -269,8 +271,13 @@ def _check(path: Path) -> str:
         for name in settings.prompts:
             with problems.noted():
                 check_prompt(resolve_prompt(settings.prompts[name], settings.folder, name))
+        judge = judge_of(settings)
+        panel: list[str] = []
+        with problems.noted():
+            panel = check_routes(judge, Resolver({}, path.parent))
         problems.raise_any()
-        return f"judge {settings.name}, {settings.provider}:{settings.model}"
+        audited = f", audited by {' and '.join(panel)}" if panel else ""
+        return f"judge {settings.name}, {settings.provider}:{settings.model}{audited}"
     suite = load_suite(path)
     check_content(suite, suite.variants.values())
     problems = Problems()

@@ -11,8 +11,9 @@ from pytest_novelty.deciding import Price, show_cost
 from pytest_novelty.headline import percent
 from pytest_novelty.measuring import Key, MetricRow, Side
 from pytest_novelty.metrics.catalogue import METRICS, QUANTITY
-from pytest_novelty.metrics.comparison import Comparison, compare_all
+from pytest_novelty.metrics.comparison import Comparison, compare_all, compare_verified
 from pytest_novelty.metrics.differences import Change
+from pytest_novelty.metrics.pairing import Pair
 from pytest_novelty.metrics.view import Estimate, View
 
 
@@ -23,16 +24,35 @@ def compare_judges(
     rows: Sequence[MetricRow],
     prices: Mapping[str, Price],
     against: str | None,
+    auditors: Mapping[str, str] | None = None,
 ) -> list[Comparison]:
-    """Every pair of judges (with ``against``: each other judge and that one) under every variant, in the order given."""
+    """Every pair of judges (with ``against``: each other judge and that one) under every variant, in the order given.
+    ``auditors``: of answers that cite evidence, whose word counts for each judge.
+    """
     sides = {
         variant: [(name, views[variant, name]) for name in judges if (variant, name) in views] for variant in variants
     }
     compared = []
-    for item in compare_all(sides, against):
+    found_all = compare_all(sides, against)
+    if auditors is not None:
+        found_all = _with_verified(found_all, views, auditors)
+    for item in found_all:
         found = item if against is None else replace(item, rank_flip=_rank_flip(item, rows))
         compared.append(replace(found, sentence=describe(found), advice=_advice(found, prices)))
     return compared
+
+
+def _with_verified(
+    compared: Sequence[Comparison], views: Mapping[Key, View], auditors: Mapping[str, str]
+) -> list[Comparison]:
+    sides = [
+        (
+            Pair(views[item.variant, item.first], views[item.variant, item.second]),
+            [auditors[name] for name in (item.first, item.second)],
+        )
+        for item in compared
+    ]
+    return [replace(item, verified=change) for item, change in zip(compared, compare_verified(sides), strict=True)]
 
 
 def _rank_flip(item: Comparison, rows: Sequence[MetricRow]) -> Estimate:
@@ -46,7 +66,7 @@ def describe(item: Comparison) -> str:
     """How ``first`` differs from ``second``: whether beyond noise, who is right more often, and what else changes."""
     if not item.n:
         return "no instance was judged by both"
-    parts = [_votes(item), _accuracy(item), _ranks(item)]
+    parts = [_votes(item), _accuracy(item), _ranks(item), _verified(item)]
     others = [
         change for change in item.changes if change.starred and change.metric not in ("strict_accuracy", "accuracy")
     ]
@@ -86,6 +106,18 @@ def _ranks(item: Comparison) -> str:
         return ""
     interval = "" if estimate.low is None or estimate.high is None else _interval(estimate, 100, "{:.0f}")
     return f"it ranks {percent(estimate.value)} %{interval} of the pairs of ideas otherwise"
+
+
+def _verified(item: Comparison) -> str:
+    """Of what is left of F1 once evidence and reasons are checked."""
+    if item.verified is None:
+        return ""
+    estimate = item.verified.estimate
+    if estimate.value is None:
+        return f"verified F1 is not compared ({estimate.note})"
+    if item.verified.starred:
+        return f"its verified F1 is {'higher' if estimate.value > 0 else 'lower'} ({_points(estimate, signed=True)})"
+    return f"whose verified F1 is higher is open ({_points(estimate, signed=True)})"
 
 
 def _change(change: Change) -> str:

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from pytest_novelty.gates import Gate
-from pytest_novelty.metrics.catalogue import ROOT, SHARE
+from pytest_novelty.metrics.catalogue import ROOT, SHARE, UNIT
+from pytest_novelty.printing import plural
 
 if TYPE_CHECKING:
     from pytest_novelty.metrics.planning import Direction
@@ -62,12 +63,15 @@ class Reach(NamedTuple):
 
 
 def decide(gate: Gate, estimate: Estimate, *, by_point: bool = False) -> str:
-    """pass: the interval lies wholly on the right side (equality is inside); fail: wholly outside; else inconclusive."""
+    """pass: the interval lies wholly on the right side (equality is inside); fail: wholly outside; else inconclusive.
+
+    ``by_point``: the value alone, or all that it could be where some of it rests on what is not checked.
+    """
     if estimate.value is None:
         return INCONCLUSIVE
     low, high = estimate.low, estimate.high
     if gate.point or by_point:
-        low = high = estimate.value
+        low, high = estimate.bounds or (estimate.value, estimate.value)  # the value takes all that is unchecked for bad
     if low is None and high is None:
         return INCONCLUSIVE
     low, high = -math.inf if low is None else low, math.inf if high is None else high  # a side that is open
@@ -102,7 +106,8 @@ def judge_gate(
     decision = decide(gate, estimate, by_point=by_point)
     advice = ""
     if decision == INCONCLUSIVE and estimate.value is not None:
-        advice = reach.impossible.removeprefix(f"{gate.text}: ") or more_needed(gate, estimate, price, reach)
+        impossible = "" if estimate.bounds else reach.impossible.removeprefix(f"{gate.text}: ")
+        advice = impossible or more_needed(gate, estimate, price, reach)
     message = _explain(gate, estimate, advice, by_point=by_point)
     return GateResult(
         judge, suite, gate, decision, message, estimate.value, estimate.low, estimate.high, estimate.n, advice
@@ -122,7 +127,7 @@ def _explain(gate: Gate, estimate: Estimate, advice: str, *, by_point: bool) -> 
     if advice:
         text += f"; {advice}"
     elif by_point or gate.point:
-        text += "; decided by the value alone"
+        text += f"; decided by {'the value' if estimate.bounds is None else 'its bounds'} alone"
     return text
 
 
@@ -139,6 +144,11 @@ def more_needed(
     """How many instances would decide, if the truth is what was estimated (80 % power, times the design effect), and what the
     further ones would cost.
     """
+    if estimate.bounds is not None:  # it would stay open however many instances came to it
+        waiting = (
+            f"{plural(estimate.unaudited, 'statement')} of its votes not audited; run again to repeat their audits"
+        )
+        return waiting if estimate.unaudited else "what is not checked would have to be checked"
     if estimate.value is None or estimate.low is None or estimate.high is None or not estimate.n:
         return "there is no interval to decide by"
     if estimate.is_open:
@@ -158,7 +168,13 @@ def more_needed(
 
 def _planned(gate: Gate, estimate: Estimate, level: float) -> int | None:
     """The n of the formula for the kind of quantity, but never fewer than the best outcome would need."""
-    from pytest_novelty.metrics.planning import planned_n_mean, planned_n_share, smallest_deciding_n, two_sided_z
+    from pytest_novelty.metrics.planning import (
+        planned_n_mean,
+        planned_n_share,
+        smallest_deciding_n,
+        smallest_deciding_rate,
+        two_sided_z,
+    )
 
     assert estimate.value is not None
     assert estimate.low is not None
@@ -179,9 +195,13 @@ def _planned(gate: Gate, estimate: Estimate, level: float) -> int | None:
     elif estimate.sd is not None:
         needed = planned_n_mean(estimate.sd, value, threshold, level=level)
         least = _until_narrow(gate, estimate, value)
+    elif gate.kind == UNIT and value == (0.0 if gate.upper else 1.0):  # its interval is Wilson's, of n alone
+        needed = smallest_deciding_rate(threshold, direction, level)
     else:  # an F1, a reliability: take the standard deviation from the interval's width
         sd = (estimate.high - estimate.low) / (2 * two_sided_z(level)) * math.sqrt(estimate.n)
         needed = planned_n_mean(sd, value, threshold, level=level)
+    if gate.kind == UNIT and gate.metric != "reliability":
+        least = max(least or 1, smallest_deciding_rate(threshold, direction, level) or 1)
     return needed if needed is None or least is None else max(needed, least)
 
 

@@ -14,15 +14,19 @@ from pytest_novelty.attribution import points_with_interval, signed_with_interva
 from pytest_novelty.changes import SUITE, changes_of, suite_sentence
 from pytest_novelty.deciding import FAIL, INCONCLUSIVE, NOT_ENFORCED, PASS
 from pytest_novelty.golden import RENDERED_BY, Entry, Golden, Head, fits, result_from
+from pytest_novelty.golden_rows import Counted, write_votes
 from pytest_novelty.judges.base import Judge
+from pytest_novelty.labels_as_text import write_label
 from pytest_novelty.metrics.catalogue import get_metric
 from pytest_novelty.metrics.causes import find_causes
 from pytest_novelty.metrics.pairing import Pair
 from pytest_novelty.metrics.permutation import holm
+from pytest_novelty.metrics.regrouping import find_regrouping, pairs_shift
 from pytest_novelty.metrics.view import Estimate, View
 from pytest_novelty.model import Json
 from pytest_novelty.plan import Plan, SuitePlan
-from pytest_novelty.relabelling import in_common_orders, orders_of, relabel, same_scores
+from pytest_novelty.protocols import PROTOCOLS, Protocol, has_two_labels
+from pytest_novelty.relabelling import in_common_names, in_common_orders, orders_of, relabel, same_scores
 
 ALPHA: Final = 0.02
 """Of the alarm, over all comparisons of a run. A nightly test at .05 might cry wolf every third week."""
@@ -129,7 +133,7 @@ def compare(
             continue
         before, after = both
         again = relabel(before, after, judge, plan.settings)
-        sides[name] = again, after
+        sides[name] = in_common_names(again, after)
         if again.label != before.label:
             relabelled.append(name)
         if both != (old.entries[name], new.entries[name]):
@@ -157,8 +161,9 @@ def compare(
     drift = replace(drift, changes=tuple(dict.fromkeys(changes)), by_setting=by_setting)
     if not sides:
         return drift
+    protocol = PROTOCOLS[planned.suite.protocol]
     differing = tuple(
-        Differing(name, _told(before), _told(after), before.label != after.label)
+        Differing(name, _told(before, protocol), _told(after, protocol), before.label != after.label)
         for name, (before, after) in sides.items()
         if _differ(before, after)
     )
@@ -209,7 +214,10 @@ def _same_shares(before: Sequence[int], after: Sequence[int]) -> bool:
     return all(one * sums[1] == other * sums[0] for one, other in zip(before, after, strict=True))
 
 
-def _told(entry: Entry) -> str:
+def _told(entry: Entry, protocol: Protocol) -> str:
+    if not has_two_labels(protocol.name):
+        votes = write_votes(entry.label, Counted(entry.tallies, entry.names), protocol)
+        return f"{write_label(entry.label, protocol)} ({votes})"
     votes = ", ".join(f"{order} {_counts(counts)}" if order else _counts(counts) for order, counts in entry.tallies)
     score = f", score {sum(entry.scores) / len(entry.scores):.3g}" if entry.scores else ""
     return f"{entry.label or 'no label'} ({votes}{score})"
@@ -233,13 +241,14 @@ def _measured(
         )
         for side in (1, 0)
     ]
-    pair = Pair(views[0], views[1])
-    flip_rate, vote_shift = (get_metric(name).load()(pair) for name in ("flip_rate", "vote_shift"))
-    drift = replace(drift, flip_rate=flip_rate, vote_shift=vote_shift)
+    pair, two = Pair(views[0], views[1]), has_two_labels(planned.suite.protocol)
+    vote_shift = get_metric("vote_shift").load()(pair) if two else pairs_shift(pair)
+    drift = replace(drift, flip_rate=get_metric("flip_rate").load()(pair), vote_shift=vote_shift)
     if drift.exact or not drift.differing:
         return drift
-    causes = find_causes(pair)
-    size, moved = f"vote shift {points_with_interval(vote_shift)}", vote_shift
+    causes = find_causes(pair) if two else find_regrouping(pair)
+    of_pairs = "" if two else " over pairs of papers"
+    size, moved = f"vote shift{of_pairs} {points_with_interval(vote_shift)}", vote_shift
     if causes.by_scores:
         moved = get_metric("score_shift").load()(pair)
         size = f"mean score {signed_with_interval(moved)}"

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from pytest_novelty.as_published import plan_release, read_statements
 from pytest_novelty.auditing import audit_case, cites, most_statements, plan_audits
 from pytest_novelty.calls import Call, CallPlanner, Case
 from pytest_novelty.cassette import open_store
@@ -13,6 +14,7 @@ from pytest_novelty.judges.llm.prices import Tokens
 from pytest_novelty.looks import SampleRange
 from pytest_novelty.model import Conclusion, Record
 from pytest_novelty.plan import Plan
+from pytest_novelty.profiles import AS_PUBLISHED
 from pytest_novelty.recording import Recorder
 from pytest_novelty.reports.text import plural, show_usd
 from pytest_novelty.store import NOT_REUSED, MemoryStore, VerdictStore
@@ -85,9 +87,8 @@ class DryRun:
     def lines(self) -> list[str]:
         """For a terminal: one line a part, then the sum, then what cannot be decided."""
         lines = [self._line(part) for part in self.parts]
-        costs = [part.cost_usd for part in self.parts]
-        known = sum(cost for cost in costs if cost is not None)
-        total = show_usd(known) if None not in costs else f"{show_usd(known)} and an unknown amount"
+        lines += self._sums_of_auditors()
+        known, total = _sum_of_costs(self.parts)
         missing = sum(part.missing for part in self.parts)
         most = "at most " if self.may_stop or any(part.at_most for part in self.parts) else ""
         lines.append(f"in all: {most}{plural(missing, 'call')} to make, {total}{self._time()}")
@@ -133,6 +134,19 @@ class DryRun:
             f"make, {most}{show_usd(part.cost_usd)} ({part.basis}){_time_of(part)}"
         )
 
+    def _sums_of_auditors(self) -> Iterator[str]:
+        """Of each auditor that audits more than one judge, suite or variant."""
+        auditors: dict[str, list[Estimated]] = {}
+        for part in self.parts:
+            if part.audits:
+                auditors.setdefault(part.judge, []).append(part)
+        for auditor, parts in auditors.items():
+            if len(parts) > 1:
+                most = "at most " if any(part.at_most for part in parts) else ""
+                judges = " and ".join(dict.fromkeys(part.audits for part in parts))
+                calls = plural(sum(part.missing for part in parts), "audit")
+                yield f"{auditor} auditing {judges}, in all: {most}{calls} to make, {most}{_sum_of_costs(parts)[1]}"
+
     def _time(self) -> str:
         seconds = [part.seconds for part in self.parts]
         if None in seconds:
@@ -143,6 +157,13 @@ class DryRun:
         return f", about {total:.0f} s at {' or '.join(map(str, limits))} calls in flight" + (
             " and the judge's own rates" if paced else ""
         )
+
+
+def _sum_of_costs(parts: Sequence[Estimated]) -> tuple[float, str]:
+    """(the known part, in words)."""
+    costs = [part.cost_usd for part in parts]
+    known = sum(cost for cost in costs if cost is not None)
+    return known, show_usd(known) if None not in costs else f"{show_usd(known)} and an unknown amount"
 
 
 def _time_of(part: Estimated) -> str:
@@ -231,12 +252,17 @@ class _Audits:
             part = self.parts.setdefault(
                 key, Estimated(auditor.name, case.suite.name, case.variant.name, audits=case.judge.name)
             )
-            planned = [one for row in plan_audits(auditor, known, records).values() for one in row if one is not None]
-            self._add_known(part, [self._planner.plan(one)[0] for one in planned])
+            rows = [*plan_audits(auditor, known, records).values()]
+            times = 1
+            if case.suite.profile == AS_PUBLISHED and auditor is self._plan.panels[case.judge.name][0]:
+                rows += plan_release(auditor, known, read_statements(known, records)).values()
+                times = 2  # the same reason beside the spans as they are in the source, and as the judge wrote them
+            planned = {one.instance.id: one for row in rows for one in row if one is not None}
+            self._add_known(part, [self._planner.plan(one)[0] for one in planned.values()])
             if to_come:
-                self._count(part, self._example(auditor, case), to_come)
-                part.calls += to_come
-                part.at_most += to_come
+                self._count(part, self._example(auditor, case), times * to_come)
+                part.calls += times * to_come
+                part.at_most += times * to_come
 
     def _add_known(self, part: Estimated, calls: Sequence[Call]) -> None:
         new = {call.key: call for call in calls if call.key not in self._seen}

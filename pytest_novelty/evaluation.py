@@ -10,9 +10,11 @@ from typing import Any, TypeAlias
 from pytest_novelty.budget import Ledger, MemoryLedger
 from pytest_novelty.errors import BudgetReached, SettingsError
 from pytest_novelty.judges.registry import slug_of
+from pytest_novelty.judges.routes import read_route
 from pytest_novelty.model import Suite
 from pytest_novelty.outcomes import CaseResult
 from pytest_novelty.plan import Plan, make_plan
+from pytest_novelty.profiles import PROFILES
 from pytest_novelty.results import Report, make_report
 from pytest_novelty.runner import Runner
 from pytest_novelty.settings import (
@@ -50,6 +52,7 @@ def evaluate(
     reference: str | None = None,
     auditor: JudgeLike | None = None,
     own_family: bool = False,
+    profile: str | None = None,
     budget_usd: float | None = None,
     store: str | Path | VerdictStore | None = None,
     offline: bool = False,
@@ -70,9 +73,12 @@ def evaluate(
         is decided.
     concurrency: calls in flight at once.
     reference: the judge that the others are compared with, instead of each with each.
-    auditor: who is asked whether reasons follow from the evidence; by default only words are compared. Of several all that
+    auditor: who is asked whether reasons follow from the evidence; by default only words are compared. A name (also in a
+        mapping) may be ``"FAMILY=NAME"``, for judges of that family, or ``"*=NAME"``, for all others. Of several all that
         are of another family than the judge are asked, the first one's word counts, and their agreement is told.
     own_family: a judge may be audited by its own family.
+    profile: ``"as-published"``: the report also has the figures that the rules of the benchmark's release give; default: as
+        the suite says.
     budget_usd: stop before the next call would exceed it; the report is then of what was judged.
     store: a path of a store file (verdicts are kept and reused), or None: nothing is kept.
 
@@ -118,7 +124,7 @@ def _make_request(given: Mapping[str, Any]) -> tuple[Plan, VerdictStore, Ledger 
     registered, specs = _name_judges(given["judge"])
     auditors: list[str] = []
     if given["auditor"] is not None:
-        also, auditors = _name_judges(given["auditor"])
+        also, auditors = _name_auditors(given["auditor"])
         if twice := sorted(set(also) & set(registered)):
             raise SettingsError(
                 f"a judge and an auditor are both called {twice[0]!r}", hint="Give mappings of names to judges"
@@ -144,6 +150,7 @@ def _make_request(given: Mapping[str, Any]) -> tuple[Plan, VerdictStore, Ledger 
         seed=read_count("seed", given["seed"], 0, 2**32 - 1),
         auditors=tuple(auditors),
         own_family=bool(given["own_family"]),
+        profile=None if given["profile"] is None else read_choice("profile", given["profile"], PROFILES),
     )
     if not suites:
         raise SettingsError("no suite is given")
@@ -187,6 +194,12 @@ def _name_judges(judge: JudgeLike) -> tuple[dict[str, Any], list[str]]:
     if not specs:
         raise SettingsError("no judge is given")
     return registered, specs
+
+
+def _name_auditors(auditor: JudgeLike) -> tuple[dict[str, Any], list[str]]:
+    """The same of auditors, whose names may say ``FAMILY=`` before: the object is registered by what comes after."""
+    named, specs = _name_judges(auditor)
+    return {read_route(name, "auditor", Path.cwd()).auditor: item for name, item in named.items()}, specs
 
 
 def _run(

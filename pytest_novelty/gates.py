@@ -21,6 +21,7 @@ from pytest_novelty.metrics.catalogue import (
     get_metric,
 )
 from pytest_novelty.model import REFERENCE, Suite
+from pytest_novelty.profiles import gate_instead
 
 MAX, MIN, MEAN = "[max]", "[min]", "[mean]"
 OVER: Final = (MAX, MIN, MEAN)
@@ -97,6 +98,7 @@ def parse_gate(text: str) -> Gate:
     match = _GATE.match(text)
     if match is None or bool(match["abs"]) != bool(match["close"]) or (match["inner"] and match["outer"]):
         raise GateSyntaxError(f"cannot read the gate {text!r}", hint=_GRAMMAR)
+    refuse_published(match["metric"], text)
     metric = get_metric(match["metric"])
     try:
         threshold = math.nan if "_" in match["threshold"] else float(match["threshold"])
@@ -125,6 +127,15 @@ def parse_gate(text: str) -> Gate:
         else:
             raise GateSyntaxError(f"cannot read @{part.strip()} in the gate {text!r}", hint=_GRAMMAR)
     return Gate(text.strip(), match["metric"], match["op"], threshold, variant, bool(match["abs"]), stratum, point)
+
+
+def refuse_published(metric: str, text: str) -> None:
+    """Raise GateSyntaxError for the name of a figure that only a benchmark's release has."""
+    if metric not in METRICS and (ours := gate_instead(metric)) is not None:
+        raise GateSyntaxError(
+            f"the gate {text!r} rests on {metric}, a figure of the release (profile as-published), which has no interval",
+            hint=f"Gate ours: {ours}",
+        )
 
 
 def _read_variant(metric: Entry, given: str, absolute: bool, text: str) -> str:

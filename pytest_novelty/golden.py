@@ -17,14 +17,16 @@ from typing import Final, NamedTuple
 from pytest_novelty.calls import shown_digest
 from pytest_novelty.digests import canonical_json
 from pytest_novelty.errors import GoldenError
+from pytest_novelty.golden_rows import Counted, heading, read_votes, write_votes
 from pytest_novelty.judges.base import Judge
-from pytest_novelty.masking import make_mask, mask_all
+from pytest_novelty.labels_as_text import WITHOUT_NAME, Contradiction, read_label, read_name, write_label, write_name
+from pytest_novelty.masking import make_mask, mask_all, shorten
 from pytest_novelty.model import ERROR, OK, REFERENCE, TIE, TIMEOUT, Instance, Json, Outcome, Suite
 from pytest_novelty.outcomes import CaseResult
 from pytest_novelty.plan import Plan, SuitePlan
-from pytest_novelty.protocols import PROTOCOLS
+from pytest_novelty.protocols import PROTOCOLS, Protocol
 from pytest_novelty.protocols.base import result_of
-from pytest_novelty.tallies import WITHOUT_NAME, Contradiction, check_label, check_votes, votes_of
+from pytest_novelty.tallies import check_label, check_votes, votes_of
 
 FORMAT: Final = "novelty-golden/1"
 
@@ -37,19 +39,17 @@ RENDERED_BY: Final = ("format", "related work", "granularity")
 ALWAYS: Final = ("votes", "orders", "seed", *RENDERED_BY)
 """What every head has. A head without one was written by a version that did not know it, and says nothing of it."""
 
-_COUNTS: Final = 5
 _HEAD: Final = re.compile(r"#(\d+) ([^:]+): (.*)\Z")
 _SUITE: Final = re.compile(r"# suite: (\S+) (.+) (\S+) of (\d{1,9}) instances, (\d{1,9}) lines\Z")
 _LEFT_OUT: Final = "# left out: "
-_PLAIN: Final = re.compile(r"[A-Za-z0-9_.:/@+-](?:[ -~]*[!-~])?\Z")
-_TALLY: Final = re.compile(r"(?:(ab|ba) )?(\d{1,9}(?::\d{1,9}){1,4})\Z")
 _MOST_VOTES: Final = 100
 """Of an order, in any suite."""
 
 
 class Entry(NamedTuple):
-    """The verdict on one instance. ``tallies``: (order or None, votes for the first label, the second, ties, abstentions,
-    failed calls); ``scores`` in the order of the votes; ``shown``: a digest of what the judge was shown.
+    """The verdict on one instance. ``tallies``: (order or None, (votes for each name, ties, abstentions, failed calls)); the
+    names are the two labels that the instance has or, where it has more, ``names``: those that were voted for, sorted.
+    ``scores`` in the order of the votes; ``shown``: a digest of what the judge was shown.
     """
 
     label: str | None
@@ -57,6 +57,7 @@ class Entry(NamedTuple):
     scores: tuple[float, ...]
     shown: str
     head: Head
+    names: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -67,6 +68,7 @@ class Golden:
     """
 
     suite: str
+    protocol: str
     version: str
     digest: str
     size: int
@@ -104,7 +106,7 @@ def make_golden(plan: Plan, planned: SuitePlan, judge: Judge, results: Iterable[
     suite = planned.suite
     version = " ".join(suite.version.split()) or "-"  # one line
     left_out = frozenset(instance.id for instance in suite.instances) - set(entries)
-    return Golden(suite.name, version, suite.digest, len(suite.instances), entries, left_out)
+    return Golden(suite.name, suite.protocol, version, suite.digest, len(suite.instances), entries, left_out)
 
 
 def head_of(plan: Plan, planned: SuitePlan, judge: Judge, served: Iterable[str]) -> Head:
@@ -140,22 +142,25 @@ def head_of(plan: Plan, planned: SuitePlan, judge: Judge, served: Iterable[str])
 
 
 def entry_of(outcome: Outcome, planned: SuitePlan, instance: Instance, head: Head) -> Entry:
-    columns = {label: place for place, label in enumerate(labels_of(planned.suite, instance))} | {TIE: 2}
+    known = labels_of(planned.suite, instance)
+    names = () if known else tuple(sorted({vote.label for vote in outcome.votes if vote.label is not None}))
+    columns = {label: place for place, label in enumerate((*(known or names), TIE))}
     tallies: dict[str | None, list[int]] = {}
     for vote in outcome.votes:
-        counts = tallies.setdefault(vote.order, [0] * _COUNTS)
+        counts = tallies.setdefault(vote.order, [0] * (len(columns) + 2))
         if vote.label is not None:
             counts[columns[vote.label]] += 1
         elif vote.abstained or vote.status != OK:
-            counts[3 if vote.abstained else 4] += 1
+            counts[-2 if vote.abstained else -1] += 1
     scores = tuple(float(f"{vote.score:.6g}") for vote in outcome.votes if vote.score is not None)
     shown = shown_digest(planned.suite.protocol, instance, planned.reference.axes)
-    return Entry(outcome.label, tuple((order, tuple(counts)) for order, counts in tallies.items()), scores, shown, head)
+    counted = tuple((order, tuple(counts)) for order, counts in tallies.items())
+    return Entry(outcome.label, counted, scores, shown, head, names)
 
 
 def result_from(entry: Entry, judge: str, suite: Suite, instance: Instance) -> CaseResult:
     """An entry as the result that it was made from, as far as it is kept: which vote was which is not."""
-    votes = votes_of(entry.tallies, entry.scores, labels_of(suite, instance))
+    votes = votes_of(entry.tallies, entry.scores, labels_of(suite, instance) or entry.names)
     scores = [vote.score for vote in votes if vote.score is not None]
     mean = sum(scores) / len(scores) if scores else None
     outcome = Outcome(entry.label, result_of(entry.label, instance.gold), tuple(votes), instance.gold, mean)
@@ -163,9 +168,8 @@ def result_from(entry: Entry, judge: str, suite: Suite, instance: Instance) -> C
 
 
 def fits(entry: Entry, suite: Suite, instance: Instance) -> bool:
-    """The entry's label is one that the instance can have."""
-    known = {*labels_of(suite, instance), None, *WITHOUT_NAME}
-    return entry.label in known
+    """The entry's label, and all that it counts votes for, are such as the instance can have."""
+    return not _foreign(entry, suite, instance)
 
 
 def check_against(golden: Golden, planned: SuitePlan, path: Path) -> None:
@@ -173,20 +177,29 @@ def check_against(golden: Golden, planned: SuitePlan, path: Path) -> None:
     names: there only labels that all instances share are checked.
     """
     suite = planned.suite
-    orders = PROTOCOLS[suite.protocol].orders("both")
-    shared = PROTOCOLS[suite.protocol].ideas_per_instance == 1
+    protocol = PROTOCOLS[suite.protocol]
+    if protocol.labels is not None or golden.digest != suite.digest:
+        return  # all that can be checked was, where the file was read
     for name, entry in golden.entries.items():
         instance = planned.by_id.get(name)
-        if instance is None:
+        if instance is None or not _is_shown(entry, planned, instance):
             continue
         try:
-            if not {order for order, _ in entry.tallies} <= set(orders):
-                raise Contradiction(f"these are no votes on a {suite.protocol} suite")
-            if shared or (golden.digest == suite.digest and _is_shown(entry, planned, instance)):
-                check_label(entry.label, entry.tallies, entry.scores, labels_of(suite, instance))
+            check_label(entry.label, entry.tallies, entry.scores, protocol, labels_of(suite, instance) or entry.names)
+            if foreign := _foreign(entry, suite, instance):
+                raise Contradiction(
+                    f"it has votes for {shorten(write_label(foreign[0], protocol), 60)}, with papers that the instance has not"
+                )
         except Contradiction as error:
             sentence = f"cannot be: {error} (instance {name})"
             raise GoldenError(sentence, path=path, line=golden.lines.get(name), hint=_AGAIN) from None
+
+
+def _foreign(entry: Entry, suite: Suite, instance: Instance) -> list[str]:
+    """Labels that the entry has and that are none of the instance's."""
+    protocol, ids = PROTOCOLS[suite.protocol], [idea.id for idea in instance.ideas]
+    named = [label for label in (entry.label, *entry.names) if label is not None and label not in WITHOUT_NAME]
+    return [label for label in named if not protocol.has_label(label, ids)]
 
 
 def _is_shown(entry: Entry, planned: SuitePlan, instance: Instance) -> bool:
@@ -219,7 +232,7 @@ def judged_all(new: Golden, suite: Suite) -> bool:
 
 
 def labels_of(suite: Suite, instance: Instance) -> tuple[str, ...]:
-    """The two labels that votes on an instance are counted for."""
+    """The two labels that votes on an instance are counted for; none where it has more of them."""
     return PROTOCOLS[suite.protocol].gold_labels([idea.id for idea in instance.ideas])
 
 
@@ -228,13 +241,14 @@ def labels_of(suite: Suite, instance: Instance) -> tuple[str, ...]:
 
 def write_text(golden: Golden) -> str:
     """The file: a head or more, then one line an instance, by id."""
+    protocol = PROTOCOLS[golden.protocol]
     heads: list[Head] = []
     rows: list[str] = []
     for name, entry in sorted(golden.entries.items()):
         if entry.head not in heads:
             heads.append(entry.head)
-        votes = ", ".join(_tally(order, counts) for order, counts in entry.tallies)
-        row = [_quoted(name), _quoted(entry.label), votes or "-", entry.shown]
+        votes = write_votes(entry.label, Counted(entry.tallies, entry.names), protocol)
+        row = [write_name(name), write_label(entry.label, protocol), votes, entry.shown]
         row += [f"scores {' '.join(f'{score:g}' for score in entry.scores)}"] if entry.scores else []
         number = heads.index(entry.head) + 1
         rows.append("\t".join(row if number == 1 else [*row, f"#{number}"]))
@@ -245,15 +259,12 @@ def write_text(golden: Golden) -> str:
     ]
     for number, head in enumerate(heads, 1):
         lines += [f"#{number} {key}: {canonical_json(value)}" for key, value in head.items()]
-    lines += [f"{_LEFT_OUT}{_quoted(name)}" for name in sorted(golden.left_out)]
-    lines.append(
-        "# instance, label, votes for the first label : the second : ties : abstentions : failures, digest of what was shown"
-    )
-    return "\n".join([*lines, *rows]) + "\n"
+    lines += [f"{_LEFT_OUT}{write_name(name)}" for name in sorted(golden.left_out)]
+    return "\n".join([*lines, heading(protocol), *rows]) + "\n"
 
 
-def read_text(text: str, path: Path) -> Golden:
-    """What :func:`write_text` wrote. Raises GoldenError with file and line."""
+def read_text(text: str, path: Path, protocol: Protocol) -> Golden:
+    """What :func:`write_text` wrote of a suite of this protocol. Raises GoldenError with file and line."""
     lines = text.splitlines()
     if not lines or not lines[0].startswith(f"# {FORMAT}:"):
         raise GoldenError(f"is no file of golden verdicts ({FORMAT})", path=path, line=1, hint=_AGAIN)
@@ -269,9 +280,9 @@ def read_text(text: str, path: Path) -> Golden:
             if found := _HEAD.match(line):
                 heads.setdefault(int(found[1]), {})[found[2]] = _read_value(found[2], found[3])
             elif line.startswith(_LEFT_OUT):
-                left_out.add(str(_unquoted(line.removeprefix(_LEFT_OUT))))
+                left_out.add(str(read_name(line.removeprefix(_LEFT_OUT))))
             elif line.strip() and not line.startswith("# "):
-                name, entry = _read_row(line, heads)
+                name, entry = _read_row(line, heads, protocol)
                 if name in entries:
                     raise GoldenError(f"has the instance {name!r} twice", path=path, line=number, hint=_TAKE_ONE)
                 entries[name], places[name] = entry, number
@@ -283,7 +294,7 @@ def read_text(text: str, path: Path) -> Golden:
     if len(entries) + len(left_out) < int(told[5]):
         sentence = f"has {len(entries) + len(left_out)} lines of instances and says that it has {told[5]}: it was cut"
         raise GoldenError(sentence, path=path, line=2, hint=_AGAIN)
-    return Golden(told[1], told[2], told[3], int(told[4]), entries, frozenset(left_out), places)
+    return Golden(told[1], protocol.name, told[2], told[3], int(told[4]), entries, frozenset(left_out), places)
 
 
 _AGAIN: Final = "Restore it, or remove it and record it with --snapshot-update"
@@ -303,7 +314,7 @@ def _read_value(name: str, text: str) -> Json:
     return value
 
 
-def _read_row(line: str, heads: Mapping[int, Head]) -> tuple[str, Entry]:
+def _read_row(line: str, heads: Mapping[int, Head], protocol: Protocol) -> tuple[str, Entry]:
     name, label, votes, shown, *more = line.split("\t")
     number = 1
     scores: tuple[float, ...] = ()
@@ -312,42 +323,15 @@ def _read_row(line: str, heads: Mapping[int, Head]) -> tuple[str, Entry]:
             scores = tuple(map(float, part.split(" ")[1:]))
         else:
             number = int(part.removeprefix("#"))
-    tallies = [] if votes == "-" else [_read_tally(part) for part in votes.split(", ")]
-    instance = _unquoted(name)
+    own = read_label(label, protocol)
+    counted = read_votes(votes, own, protocol)
+    instance = read_name(name)
     if instance is None:
         raise ValueError(name)
     head = heads[number]
     votes_an_order = head.get("votes", _MOST_VOTES)
     assert isinstance(votes_an_order, int)
-    check_votes(tallies, scores, votes_an_order)
-    entry = Entry(_unquoted(label), tuple(tallies), scores, shown, head)
-    check_label(entry.label, tallies, scores)
+    check_votes(counted.tallies, scores, votes_an_order)
+    entry = Entry(own, counted.tallies, scores, shown, head, counted.names)
+    check_label(entry.label, entry.tallies, scores, protocol, entry.names)
     return instance, entry
-
-
-def _tally(order: str | None, counts: tuple[int, ...]) -> str:
-    kept = list(counts)
-    while len(kept) > 2 and kept[-1] == 0:
-        kept.pop()
-    text = ":".join(map(str, kept))
-    return text if order is None else f"{order} {text}"
-
-
-def _read_tally(text: str) -> tuple[str | None, tuple[int, ...]]:
-    found = _TALLY.match(text)
-    if found is None:
-        raise ValueError(text)
-    counts = [int(count) for count in found[2].split(":")]
-    return found[1], tuple(counts + [0] * (_COUNTS - len(counts)))
-
-
-def _quoted(text: str | None) -> str:
-    """As it is where that is plain; else JSON. No label: null, so that a label of that name is quoted."""
-    return text if text is not None and text != "null" and _PLAIN.match(text) else json.dumps(text)
-
-
-def _unquoted(text: str) -> str | None:
-    value = json.loads(text) if text == "null" or text.startswith('"') else text
-    if not isinstance(value, (str, type(None))):
-        raise ValueError(text)
-    return value

@@ -33,6 +33,10 @@ is shown must not depend on what is installed: it is part of every stored verdic
 """
 
 
+TOKENIZER: Final = f"a token counts as {CHARACTERS_PER_TOKEN} characters, whatever tokenizer is installed"
+"""As people and reports are told."""
+
+
 def lacks(idea: Idea, granularity: str) -> str:
     """What an idea would need to be shown so, as what it lacks; empty if it lacks nothing."""
     if granularity == ABSTRACT:

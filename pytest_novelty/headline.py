@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from math import comb
 from typing import TYPE_CHECKING, Final
 
@@ -11,6 +11,9 @@ from pytest_novelty.model import REFERENCE, Suite
 from pytest_novelty.protocols import PROTOCOLS, has_two_labels
 
 if TYPE_CHECKING:
+    from pytest_novelty.measuring import VariantResult
+    from pytest_novelty.metrics.differences import Change
+    from pytest_novelty.metrics.grounded import Grounding
     from pytest_novelty.plan import SuitePlan
     from pytest_novelty.results import Report
 
@@ -32,6 +35,11 @@ def with_interval(estimate: Estimate, unit: str = " %") -> str:
     if estimate.low is not None and estimate.high is not None:
         text += f" [{percent(estimate.low)}, {percent(estimate.high)}]"
     return text
+
+
+def between(lower: float, upper: float) -> str:
+    """The bounds of a share of which something is not known, as whole percentages."""
+    return f"{percent(lower)} to {percent(upper)} %"
 
 
 def coin_accuracy(suite: Suite, votes: int, orders: str) -> float:
@@ -115,6 +123,7 @@ def _clause(report: Report, judge: str, version: str, planned: SuitePlan) -> str
         text
         for text in (
             _grounded(report, judge, suite),
+            _as_published(report, judge, suite),
             _noise(estimates),
             variants,
             _order(estimates),
@@ -137,18 +146,45 @@ def _beside(report: Report, judge: str, planned: SuitePlan) -> str:
 
 
 def _grounded(report: Report, judge: str, suite: Suite) -> str:
-    """What is left of F1 when evidence and reasons are checked: like is set against like, all of it per vote."""
+    """What is left of F1 when evidence and reasons are checked: like is set against like, all of it per vote. What was not
+    checked leaves bounds.
+    """
     found = [
-        item.found.rates
+        item.found
         for item in report.grounding
         if (item.judge, item.suite, item.variant) == (judge, suite.name, REFERENCE)
     ]
-    for rates in found:
+    for grounding in found:
+        rates = grounding.rates
         raw = rates["f1"].value
         for name, what in (("verified_f1", "evidence and reasons are"), ("grounded_f1", "evidence is")):
-            left = rates[name].value if name in rates else None
-            if raw is not None and left is not None:
-                return f"its F1 per vote of {percent(raw)} % is {percent(left)} % once {what} checked"
+            left = rates[name].estimate if name in rates else None
+            if raw is None or left is None or left.value is None:
+                continue
+            told = f"its F1 per vote of {percent(raw)} % is"
+            if left.bounds is None:
+                return f"{told} {percent(left.value)} % once {what} checked"
+            low, high = map(percent, left.bounds)
+            return f"{told} between {low} and {high} % once {what} checked: {_unchecked(grounding)}"
+    return ""
+
+
+def _unchecked(grounding: Grounding) -> str:
+    """How many reasons of right positives nobody has judged, of those that there were to judge, over all votes."""
+    unchecked = sum(grounding.rates["unchecked_rate"].events)
+    judged = sum(grounding.rates["mismatch_rate"].of) if "mismatch_rate" in grounding.rates else 0.0
+    what = "pairs of papers" if grounding.macro else "reasons"
+    return f"{unchecked:,.0f} of {unchecked + judged:,.0f} {what} unchecked"
+
+
+def _as_published(report: Report, judge: str, suite: Suite) -> str:
+    """What a benchmark's release would say, where the suite is scored so, too."""
+    for item in report.published if suite.labelled else ():
+        if (item.judge, item.suite, item.variant) == (judge, suite.name, REFERENCE):
+            for figure in item.found.figures[:6]:  # of correctness, all together or of the only dimension
+                if figure.name in ("f1", "macro_f1") and figure.value is not None:
+                    name = "F1" if figure.name == "f1" else "macro F1"
+                    return f"by the release's rules (as-published) its {name} is {percent(figure.value)} %"
     return ""
 
 
@@ -192,6 +228,9 @@ def _variants(report: Report, judge: str, suite: Suite) -> str:
     own = [item for item in report.variants if (item.judge, item.suite) == (judge, suite.name)]
     moved = [item for item in own if item.moves]
     tried = sum(item.moved_p is not None for item in own)
+    swayed = [item for item in own if item.changes_evidence]
+    if not moved and swayed:
+        return _evidence(swayed)
     if not moved:
         return (
             f"none of {tried} variants is seen to move it"
@@ -205,6 +244,19 @@ def _variants(report: Report, judge: str, suite: Suite) -> str:
     shift = most.estimates["vote_shift"]
     size = "" if shift.value is None else f" by {round(100 * shift.value)} points beyond noise"
     return f"{what} ({most.variant}) moves its {'votes' if size else 'scores'}{size}"
+
+
+def _evidence(swayed: Sequence[VariantResult]) -> str:
+    """The variant that changes most what verdicts rest on, where none moves the verdicts."""
+    largest = [(max(item.changes_evidence, key=_by), item) for item in swayed]
+    change, item = max(largest, key=lambda pair: _by(pair[0]))
+    what = _CHANGES.get(item.changed[0], "the change") if len(item.changed) == 1 else "the change"
+    points = f"{100 * (change.estimate.value or 0.0):+.0f} points"
+    return f"{what} ({item.variant}) is not seen to move its verdicts, but changes their evidence: {change.metric} {points}"
+
+
+def _by(change: Change) -> float:
+    return abs(change.estimate.value or 0.0)
 
 
 def _size(estimates: Mapping[str, Estimate]) -> float:

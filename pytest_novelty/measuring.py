@@ -3,9 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import partial
 
-from pytest_novelty.attribution import LEVEL, SILENCED, TOGETHER, VARIANT, Facts, attribute
+from pytest_novelty.attribution import (
+    LEVEL,
+    SILENCED,
+    TOGETHER,
+    VARIANT,
+    Facts,
+    attribute,
+    is_of_evidence,
+    tell_evidence,
+)
+from pytest_novelty.catching import Net
 from pytest_novelty.gates import MAX, Gate
 from pytest_novelty.metrics.catalogue import FAMILIES, PAIRED, Entry, PairMetric, metrics_for, pair_metrics_for
 from pytest_novelty.metrics.causes import find_causes, order_p
@@ -47,6 +58,13 @@ class MetricRow:
     stratum: str | None = None
     reference: Side | None = None
 
+    @property
+    def place(self) -> str:
+        """As people are told."""
+        variant = "" if self.variant == REFERENCE else f", variant {self.variant}"
+        stratum = "" if self.stratum is None else f", {self.stratum}"
+        return f"{self.metric} of {self.judge} on {self.suite}{variant}{stratum}"
+
 
 @dataclass(frozen=True)
 class VariantResult:
@@ -84,6 +102,11 @@ class VariantResult:
         """The variant is seen to move the judge, alone or together with the order."""
         return self.cause in (VARIANT, TOGETHER, SILENCED)
 
+    @property
+    def changes_evidence(self) -> tuple[Change, ...]:
+        """The changes beyond chance of what became of the evidence."""
+        return tuple(filter(is_of_evidence, self.changes))
+
 
 @dataclass
 class Measured:
@@ -98,12 +121,14 @@ def measure(
     views: Mapping[Key, View],
     same_calls: Callable[[str, str], str],
     against: str | None = None,
+    net: Net | None = None,
 ) -> Measured:
     """Compute everything of a suite; bootstraps over the same instances are taken together.
 
     ``same_calls(judge, variant)``: why a variant's answers are the reference's; empty if they are not. ``against``: the judge
-    that all others are compared with.
+    that all others are compared with. ``net``: catches what crashes; what is left is undefined, and says so.
     """
+    net = net or Net()
     pairs = {
         (variant, judge): Pair(view, views[REFERENCE, judge], same_calls(judge, variant))
         for (variant, judge), view in sorted(views.items())
@@ -118,37 +143,56 @@ def measure(
     later: list[tuple[MetricRow, Computed]] = []
     nothing = Estimate.undefined("")
 
-    def add(key: Key, entry: Entry, computed: Computed, other: Side | None = None, stratum: str | None = None) -> None:
+    def add(key: Key, entry: Entry, member: Member, other: Side | None = None, stratum: str | None = None) -> None:
         variant, judge = key
-        later.append(
-            (MetricRow(judge, suite.name, suite.protocol, variant, entry.name, nothing, stratum, other), computed)
-        )
+        row = MetricRow(judge, suite.name, suite.protocol, variant, entry.name, nothing, stratum, other)
+        later.append((row, net.catch(row.place, partial(later_of, entry, member), _crashed)))
 
     for key, view in sorted(views.items()):
         for metric in metrics_for(suite):
-            add(key, metric, metric.later(view))
+            add(key, metric, view)
     for key, pair in pairs.items():
         for paired in pair_metrics_for(suite):
-            add(key, paired, paired.later(pair), Side(key[1], REFERENCE))
+            add(key, paired, pair, Side(key[1], REFERENCE))
     for key, pair in judges.items():
         for paired in pair_metrics_for(suite):
-            add(key, paired, paired.later(pair), Side(str(against), key[0]))
+            add(key, paired, pair, Side(str(against), key[0]))
     for gate in planned.gates:
         if gate.stratum is not None and not gate.over:
             for key, member in _members(gate.entry, views, pairs).items():
                 if key[0] == gate.variant:
                     side = Side(key[1], REFERENCE) if isinstance(member, Pair) else None
-                    add(key, gate.entry, later_of(gate.entry, member.only(*gate.stratum)), side, ":".join(gate.stratum))
+                    add(key, gate.entry, member.only(*gate.stratum), side, ":".join(gate.stratum))
     measured = Measured()
-    for (row, _), estimate in zip(later, settle([computed for _, computed in later]), strict=True):
+    for (row, _), estimate in zip(later, _settle(later, net), strict=True):
         measured.rows.append(
             MetricRow(row.judge, row.suite, row.protocol, row.variant, row.metric, estimate, row.stratum, row.reference)
         )
-    measured.rows += _family_rows(planned, views, pairs)
+    measured.rows += _family_rows(planned, views, pairs, net)
     for judge in sorted({judge for _, judge in pairs}):
         own = {variant: pair for (variant, name), pair in pairs.items() if name == judge}
-        measured.variants += _variant_results(planned, judge, own, views, measured.rows)
+        what = f"what variants do to {judge} on {suite.name}"
+        make = partial(_variant_results, planned, judge, own, views, measured.rows)
+        measured.variants += net.catch(what, make, lambda _: [])
     return measured
+
+
+def _settle(later: Sequence[tuple[MetricRow, Computed]], net: Net) -> list[Estimate]:
+    """All together; if that crashes one by one, so that only those are lost that do."""
+    try:
+        return settle([computed for _, computed in later])
+    except Exception:
+        if not net.holds:
+            raise
+        return [net.catch(row.place, partial(_settle_one, computed), _crashed) for row, computed in later]
+
+
+def _settle_one(computed: Computed) -> Estimate:
+    return settle([computed])[0]
+
+
+def _crashed(error: str) -> Estimate:
+    return Estimate.undefined(f"could not be computed: {error}")
 
 
 def _members(entry: Entry, views: Mapping[Key, View], pairs: Mapping[Key, Pair]) -> Mapping[Key, Member]:
@@ -158,7 +202,7 @@ def _members(entry: Entry, views: Mapping[Key, View], pairs: Mapping[Key, Pair])
 # --- over all variants --------------------------------------------------------------------------------------
 
 
-def _family_rows(planned: SuitePlan, views: Mapping[Key, View], pairs: Mapping[Key, Pair]) -> list[MetricRow]:
+def _family_rows(planned: SuitePlan, views: Mapping[Key, View], pairs: Mapping[Key, Pair], net: Net) -> list[MetricRow]:
     """The largest and the mean flip rate, the largest vote shift, and what gates ask for over all variants."""
     wanted: dict[tuple[str, str, tuple[str, str] | None], Entry] = {}
     for family in FAMILIES.values():
@@ -180,10 +224,11 @@ def _family_rows(planned: SuitePlan, views: Mapping[Key, View], pairs: Mapping[K
                 continue
             if stratum is not None:
                 members = {variant: member.only(*stratum) for variant, member in members.items()}
-            estimate = over_variants(entry, members, over.strip("[]"))
             side = Side(judge, REFERENCE) if isinstance(entry, PairMetric) else None
             place = ":".join(stratum) if stratum else None
-            rows.append(MetricRow(judge, suite.name, suite.protocol, over, name, estimate, place, side))
+            row = MetricRow(judge, suite.name, suite.protocol, over, name, Estimate.undefined(""), place, side)
+            make = partial(over_variants, entry, members, over.strip("[]"))
+            rows.append(replace(row, estimate=net.catch(row.place, make, _crashed)))
     return rows
 
 
@@ -252,6 +297,7 @@ def _variant_results(
             decided=(decided[REFERENCE], decided[name]),
         )
         cause, sentence = attribute(facts)
+        sentence = "; ".join(filter(None, [sentence, tell_evidence(found[name])]))
         results.append(
             VariantResult(
                 judge,

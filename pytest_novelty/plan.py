@@ -8,10 +8,10 @@ from functools import cached_property
 from pathlib import Path
 
 from pytest_novelty.applicability import Content, ignored_axes, look_at_content, reason_to_skip
-from pytest_novelty.auditing import AUDIT, AUDITED_BY, WEAK, is_by_words
+from pytest_novelty.auditing import AUDIT, AUDITED_BY, WEAK, cites, is_by_words
 from pytest_novelty.calls import Case
 from pytest_novelty.errors import SettingsError, UnknownNameError
-from pytest_novelty.feasibility import cannot_measure, cannot_pass
+from pytest_novelty.feasibility import cannot_measure, cannot_pass, size_of
 from pytest_novelty.gates import (
     DEFAULT_STABILITY_GATE,
     Gate,
@@ -21,11 +21,13 @@ from pytest_novelty.gates import (
     parse_gate,
 )
 from pytest_novelty.judges.base import Judge, share_rates
-from pytest_novelty.judges.families import choose_auditors
-from pytest_novelty.judges.registry import resolve_judges
+from pytest_novelty.judges.registry import Resolver
+from pytest_novelty.judges.routes import Route
 from pytest_novelty.looks import SampleRange, level_of
 from pytest_novelty.model import REFERENCE, Instance, Suite, Variant
+from pytest_novelty.profiles import DEFAULT, MIXED, check_profile
 from pytest_novelty.prompts import Prompt, resolve_prompt
+from pytest_novelty.routing import check_auditor, choose_panel, find_routes, resolve_route
 from pytest_novelty.sampling import grow_sample, sample_instances
 from pytest_novelty.settings import Settings
 from pytest_novelty.suites import embedded_suites, resolve_suite
@@ -89,13 +91,6 @@ class SuitePlan:
             for variant in self.variants
         }
 
-    def size(self, stratum: tuple[str, str] | None = None) -> tuple[int, int | None]:
-        """(instances, clusters or None) that this run judges, in all or of one stratum."""
-        kept = [item for item in self.instances if stratum is None or item.strata.get(stratum[0]) == stratum[1]]
-        if self.suite.cluster is None:
-            return len(kept), None
-        return len(kept), len({item.strata[self.suite.cluster] for item in kept})
-
     def problem(self, gate: Gate, *, by_point: bool = False) -> str | None:
         """Why no outcome of this run could pass the gate; None if one could."""
         compares = gates_stability(gate)
@@ -119,7 +114,7 @@ class SuitePlan:
         ]
         if all(problems):
             return problems[0]
-        return cannot_pass(gate, *self.size(gate.stratum), by_point=by_point, level=self.level)
+        return cannot_pass(gate, *size_of(gate, self.suite, self.instances), by_point=by_point, level=self.level)
 
 
 @dataclass
@@ -134,10 +129,15 @@ class Plan:
     skipped: dict[tuple[str, str, str], str] = field(default_factory=dict)
     panels: Mapping[str, tuple[Judge, ...]] = field(default_factory=dict)
     """Auditors by the judge that they audit, first the one whose word counts; a judge not there is audited by its words."""
+    routed: Mapping[str, tuple[Route, ...]] = field(default_factory=dict)
+    """The rows that say so, by judge."""
+    idle: tuple[str, ...] = ()
+    """What says who audits whom, and is for no judge of the run."""
 
     def add_suite(self, named: str | Suite, variants: Sequence[str] | None = None) -> SuitePlan:
         """Resolve a suite by name or path; a suite added before is extended by the variants. Raises NoveltyError."""
         suite = resolve_suite(named, self.known_suites, self.settings.base) if isinstance(named, str) else named
+        suite = self._profiled(suite)
         present = self.suites.get(suite.name)
         if present is not None and present.suite.digest != suite.digest:
             first, second = (item.extension or item.path for item in (present.suite, suite))
@@ -162,6 +162,9 @@ class Plan:
         if self.settings.probe:  # too few instances for the suite's gates; it is the comparison that decides
             gates = ()
         planned = _with_stability_gate(SuitePlan(suite, chosen, instances, gates, looks))
+        if cites(suite.protocol):
+            for auditor in self.all_auditors:
+                _check_price(auditor, self.settings)
         for judge in self.judges:
             if judge.judges(suite.protocol) and judge.traits.uses_prompt:
                 for variant in chosen:
@@ -169,33 +172,52 @@ class Plan:
         self.suites[suite.name] = planned
         return planned
 
-    def add_auditors(self, auditors: Sequence[Judge]) -> None:
-        """Choose who audits each judge, and load what they are asked with. Raises SettingsError, UnknownNameError."""
-        for auditor in auditors:
-            if not auditor.judges(AUDITED_BY):
-                raise SettingsError(
-                    f"the auditor {auditor.name!r} does not judge {AUDITED_BY}",
-                    hint=f"It declares protocols: {', '.join(auditor.traits.protocols or ())}",
-                )
-        chosen = {judge.name: self._panel_of(judge, auditors) for judge in self.judges}
+    def _profiled(self, suite: Suite) -> Suite:
+        """The suite with the profile that the options choose."""
+        profile = self.settings.profile
+        if profile is None:
+            return suite
+        try:
+            check_profile(profile, suite.protocol)
+        except SettingsError as error:
+            raise SettingsError(
+                f"the suite {suite.name} cannot be scored {profile}: {error.message}",
+                hint=f"{error.hint}. Choose suites with --novelty-suite",
+            ) from None
+        return replace(suite, profile=profile)
+
+    @property
+    def profile(self) -> str:
+        """That of all suites of the run; MIXED where they have several."""
+        found = {planned.suite.profile for planned in self.suites.values()} or {self.settings.profile or DEFAULT}
+        return found.pop() if len(found) == 1 else MIXED
+
+    def set_panels(self, panels: Mapping[str, Sequence[tuple[Route, Judge]]], idle: Sequence[str]) -> None:
+        """Who audits each judge, of the auditors that its rows name, and what they are asked with. Raises SettingsError,
+        UnknownNameError.
+        """
+        judges = {judge.name: judge for judge in self.judges}
+        for _, auditor in (item for rows in panels.values() for item in rows):
+            check_auditor(auditor)
+        chosen = {
+            name: choose_panel(judges[name], rows, own_family=self.settings.own_family) for name, rows in panels.items()
+        }
         self.panels = {name: panel for name, panel in chosen.items() if not all(map(is_by_words, panel))}
+        self.routed = {name: tuple(route for route, _ in rows) for name, rows in panels.items()}
+        self.idle = tuple(idle)
         for auditor in self.all_auditors:
             if auditor.traits.uses_prompt:
                 name = auditor.prompt_of(AUDITED_BY, AUDIT)
                 self.prompts[name] = resolve_prompt(name, self.settings.base, AUDITED_BY)
-
-    def _panel_of(self, judge: Judge, auditors: Sequence[Judge]) -> tuple[Judge, ...]:
-        weak = [auditor for auditor in auditors if is_by_words(auditor)]
-        return choose_auditors(judge, auditors, of_no_family=weak, own_family=self.settings.own_family)
 
     @property
     def all_auditors(self) -> tuple[Judge, ...]:
         """Every auditor that is asked, by name once."""
         return tuple({item.name: item for panel in self.panels.values() for item in panel}.values())
 
-    def auditor_of(self, judge: str) -> str:
-        """The name of who audits a judge, with a word that counts."""
-        return self.panels[judge][0].name if judge in self.panels else WEAK
+    def auditors_of(self, judge: str) -> tuple[str, ...]:
+        """The names of those who audit a judge; the word of the first counts."""
+        return tuple(auditor.name for auditor in self.panels.get(judge, ())) or (WEAK,)
 
     def _choose_variants(self, suite: Suite, named: Sequence[str] | None) -> tuple[Variant, ...]:
         """The reference first, then the chosen ones in the suite's order.
@@ -299,6 +321,14 @@ def _with_stability_gate(planned: SuitePlan) -> SuitePlan:
     return replace(planned, gates=(*planned.gates, gate))
 
 
+def _check_price(judge: Judge, settings: Settings) -> None:
+    if settings.budget_usd is not None and not settings.offline and judge.price_basis.startswith("unknown"):
+        raise SettingsError(
+            f"a budget was given, but the price of judge {judge.name!r} is {judge.price_basis}",
+            hint="A server of your own costs price: {input: 0, output: 0}",
+        )
+
+
 def make_plan(
     settings: Settings,
     registered_judges: Mapping[str, object],
@@ -313,23 +343,25 @@ def make_plan(
             "--novelty-offline answers from the store only, and --novelty-refresh takes nothing from it",
             hint="Leave one of them out",
         )
-    every = share_rates(
-        resolve_judges((*settings.judges, *settings.auditors), registered_judges, settings.base, also=also)
-    )
-    judges = every[: len(set(settings.judges))]
-    for judge in every:
-        if settings.budget_usd is not None and not settings.offline and judge.price_basis.startswith("unknown"):
-            raise SettingsError(
-                f"a budget was given, but the price of judge {judge.name!r} is {judge.price_basis}",
-                hint="A server of your own costs price: {input: 0, output: 0}",
-            )
+    resolver = Resolver(registered_judges, settings.base, also)
+    named = {judge.name: judge for judge in map(resolver.resolve, settings.judges)}
+    routing = find_routes(settings, list(named.values()), registered_judges)
+    auditors = {
+        judge: [(route, resolve_route(route, resolver.resolve).name) for route in rows]
+        for judge, rows in routing.routes.items()
+    }
+    every = share_rates(resolver.judges)
+    by_name = {judge.name: judge for judge in every}
+    judges = tuple(by_name[name] for name in named)
+    for judge in judges:
+        _check_price(judge, settings)
     known = {**embedded_suites(), **registered_suites}
     for judge in every:
         ignored_axes(judge)  # what it declares is checked before anything is asked
     plan = Plan(settings, judges, known)
-    if settings.auditors:
-        places = {spec: place for place, spec in enumerate(dict.fromkeys((*settings.judges, *settings.auditors)))}
-        plan.add_auditors([every[places[spec]] for spec in dict.fromkeys(settings.auditors)])
+    plan.set_panels(
+        {judge: [(route, by_name[name]) for route, name in rows] for judge, rows in auditors.items()}, routing.idle
+    )
     known_judges = [judge.name for judge in judges]
     if settings.reference is not None and settings.reference not in known_judges:
         raise UnknownNameError(

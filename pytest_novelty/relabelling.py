@@ -43,7 +43,7 @@ def relabel(before: Entry, after: Entry, judge: Judge, settings: Settings) -> En
 
 
 def _is_by_scores(entry: Entry) -> bool:
-    voted = any(any(counts[:3]) for _, counts in entry.tallies)
+    voted = any(any(counts[:-2]) for _, counts in entry.tallies)
     return bool(entry.scores) and not voted and entry.label in (NOVEL, NOT_NOVEL, None)
 
 
@@ -56,15 +56,30 @@ def in_common_orders(before: Entry, after: Entry, suite: Suite, instance: Instan
         return before, after
     if not common:
         return None
-    names = labels_of(suite, instance)
+    known = labels_of(suite, instance)
 
     def only(entry: Entry) -> Entry:
+        names = known or entry.names
         tallies = tuple((order, counts) for order, counts in entry.tallies if order in common)
         votes = votes_of(tallies, (), names)
         label = PROTOCOLS[suite.protocol].aggregate(votes, names, [order for order, _ in tallies])
         return entry._replace(label=label, tallies=tallies, scores=())  # which score was of which order is not kept
 
     return only(before), only(after)
+
+
+def in_common_names(before: Entry, after: Entry) -> tuple[Entry, Entry]:
+    """Both verdicts with votes counted for the labels that either has, where the instance has more than two."""
+    names = tuple(sorted({*before.names, *after.names}))
+
+    def counted(entry: Entry) -> Entry:
+        def spread(counts: tuple[int, ...]) -> tuple[int, ...]:
+            by_name = dict(zip(entry.names, counts, strict=False))
+            return *(by_name.get(name, 0) for name in names), *counts[len(entry.names) :]
+
+        return entry._replace(tallies=tuple((o, spread(counts)) for o, counts in entry.tallies), names=names)
+
+    return (counted(before), counted(after)) if names else (before, after)
 
 
 def orders_of(entry: Entry) -> set[str | None]:

@@ -6,11 +6,14 @@ import datetime as dt
 import platform
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pytest_novelty.auditing import AUDITED_BY, cites
+from pytest_novelty.auditing import cites
+from pytest_novelty.cascades import Grounded, Published, ground_suite
+from pytest_novelty.catching import Crash, Net
 from pytest_novelty.claiming import Claim, find_claims
 from pytest_novelty.comparing import compare_judges
 from pytest_novelty.deciding import GateResult
@@ -19,6 +22,7 @@ from pytest_novelty.drifting import Drift
 from pytest_novelty.enforcing import decide_gates, price_of
 from pytest_novelty.errors import SettingsError, UnknownNameError
 from pytest_novelty.findings import (
+    Views,
     find_degenerate,
     find_few_clusters,
     find_lacking_audits,
@@ -32,10 +36,9 @@ from pytest_novelty.findings import (
 from pytest_novelty.gates import MAX
 from pytest_novelty.headline import make_headline
 from pytest_novelty.measuring import MetricRow, VariantResult, measure
-from pytest_novelty.metrics.auditors import Auditors, compare_auditors, compare_panels
+from pytest_novelty.metrics.auditors import Auditors
 from pytest_novelty.metrics.catalogue import FamilyMetric, PairMetric, get_metric
 from pytest_novelty.metrics.comparison import Comparison
-from pytest_novelty.metrics.grounded import Grounding, ground
 from pytest_novelty.metrics.resampling import Resampler
 from pytest_novelty.metrics.view import Estimate, View, label_by_cross_validation
 from pytest_novelty.model import REFERENCE
@@ -75,17 +78,6 @@ class Calls:
     audits_failed: int = 0
 
 
-@dataclass(frozen=True)
-class Grounded:
-    """What became of the evidence of a judge on a suite under a variant; ``auditor``: who was asked about its reasons."""
-
-    judge: str
-    suite: str
-    variant: str
-    auditor: str
-    found: Grounding
-
-
 @dataclass
 class Report:
     """The result of a run. ``gates`` decide; ``metrics`` explain; ``outcomes`` are what they rest on."""
@@ -107,8 +99,12 @@ class Report:
     """Comparisons with recorded verdicts, each a gate like any other."""
     grounding: list[Grounded] = field(default_factory=list)
     """The cascade of each judge and variant, on suites whose answers cite evidence."""
+    published: list[Published] = field(default_factory=list)
+    """Of suites that are scored as published, the release's figures beside ours."""
     auditors: list[Auditors] = field(default_factory=list)
     """On suites of reasons: judges against the labels, and among each other."""
+    crashes: list[Crash] = field(default_factory=list)
+    """What could not be computed, if the report was made all the same."""
 
     @property
     def headline(self) -> str:
@@ -186,12 +182,15 @@ def make_report(
     unenforced: str = "",
     notes: Sequence[str] = (),
     made: Made | None = None,
+    net: Net | None = None,
 ) -> Report:
     """Compute everything from the results of the cases that ran.
 
     ``unenforced``: why gates do not count although they are computed (``-k``, ``-x``); empty if they do. Gates of a suite of
     which not all planned cases ran are never enforced. ``made``: all calls of the run, if cases of some did not end.
+    ``net``: catches what crashes, which is then missing and told in ``crashes``; without one an exception passes.
     """
+    net = net or Net()
     judged = sorted({result.label: result for result in results}.values(), key=lambda result: result.label)
     derived = [
         result
@@ -212,8 +211,18 @@ def make_report(
     )
     for planned in plan.suites.values():
         of_suite = {key[1:]: view for key, view in views.items() if key[0] == planned.suite.name}
-        _add_suite(report, planned, of_suite, unenforced)
-    report.findings = [
+        _add_suite(report, planned, of_suite, unenforced, net)
+    report.findings = net.catch("what is to be found beside the metrics", lambda: _find(plan, judged, views), _none)
+    report.crashes = net.crashes
+    return report
+
+
+def _none(_: str) -> list[Any]:
+    return []
+
+
+def _find(plan: Plan, judged: Sequence[CaseResult], views: Views) -> list[str]:
+    return [
         *find_unanswered(views),
         *find_degenerate(views),
         *find_looked_up(views),
@@ -224,7 +233,6 @@ def make_report(
         *find_shared_ideas(views),
         *find_no_reference(plan, views),
     ]
-    return report
 
 
 def _make_views(plan: Plan, results: Sequence[CaseResult]) -> tuple[list[CaseResult], dict[tuple[str, str, str], View]]:
@@ -255,7 +263,9 @@ def _make_views(plan: Plan, results: Sequence[CaseResult]) -> tuple[list[CaseRes
     return sorted(outcomes, key=lambda result: result.label), views
 
 
-def _add_suite(report: Report, planned: SuitePlan, views: Mapping[tuple[str, str], View], unenforced: str) -> None:
+def _add_suite(
+    report: Report, planned: SuitePlan, views: Mapping[tuple[str, str], View], unenforced: str, net: Net
+) -> None:
     """Everything of one suite: estimates, gates, comparisons of judges."""
     plan = report.plan
     judges = {judge.name: judge for judge in plan.judges}
@@ -268,25 +278,25 @@ def _add_suite(report: Report, planned: SuitePlan, views: Mapping[tuple[str, str
             or same_calls(plan, planned, judges[judge], variants[variant])
         ),
         plan.settings.reference,
+        net,
     )
+    name = planned.suite.name
     report.metrics += measured.rows
     report.variants += measured.variants
-    report.claims += find_claims(planned, views, list(judges))
-    if planned.suite.protocol == AUDITED_BY:
-        for variant in sorted({variant for variant, _ in views}):
-            own = {judge: views[variant, judge] for judge in judges if (variant, judge) in views}
-            report.auditors.append(compare_auditors(planned.suite.name, variant, own))
-    if cites(planned.suite.protocol):
-        report.grounding += [
-            Grounded(judge, planned.suite.name, variant, plan.auditor_of(judge), ground(view))
-            for (variant, judge), view in sorted(views.items())
-        ]
-        panels = {name: [auditor.name for auditor in panel] for name, panel in plan.panels.items()}
-        report.auditors += compare_panels(planned.suite.name, views, panels)
-    report.gates += decide_gates(plan, planned, views, measured.rows, unenforced)
-    ran = [name for name in judges if any(name == judge for _, judge in views)]
-    prices = {name: price_of(plan, planned, name, views) for name in ran}
-    report.comparisons += compare_judges(ran, list(variants), views, measured.rows, prices, plan.settings.reference)
+    report.claims += net.catch(f"the claim of {name}", lambda: find_claims(planned, views, list(judges)), _none)
+    grounded = ground_suite(plan, planned, views, net)
+    report.grounding += grounded.cascades
+    report.published += grounded.published
+    report.auditors += grounded.auditors
+    rows = measured.rows
+    make_gates = partial(decide_gates, plan, planned, views, rows, unenforced)
+    report.gates += net.catch(f"gates on {name}", make_gates, _none)
+    ran = [judge for judge in judges if any(judge == other for _, other in views)]
+    prices = {judge: price_of(plan, planned, judge, views) for judge in ran}
+    against = plan.settings.reference
+    auditors = {judge: plan.auditors_of(judge)[0] for judge in ran} if cites(planned.suite.protocol) else None
+    compare = partial(compare_judges, ran, list(variants), views, rows, prices, against, auditors)
+    report.comparisons += net.catch(f"the comparison of judges on {name}", compare, _none)
 
 
 def _called(name: str, variant: str) -> str:

@@ -7,13 +7,14 @@ import os
 from collections.abc import Callable, Iterable, Sequence
 from typing import Final
 
+from pytest_novelty.as_published import release_by_words
 from pytest_novelty.auditing import audit_by_words, cites
 from pytest_novelty.budget import Ledger
 from pytest_novelty.calls import Call, CallPlanner, Case
 from pytest_novelty.engine import Engine
 from pytest_novelty.errors import MissingVerdictError, NoveltyError, RunError
 from pytest_novelty.generations import past_store
-from pytest_novelty.hearing import Hearing, Label
+from pytest_novelty.hearing import Hearing, Label, Shared
 from pytest_novelty.misses import explain_missing
 from pytest_novelty.model import OK, Record
 from pytest_novelty.outcomes import CaseResult, case_result, with_audits
@@ -33,6 +34,7 @@ class Runner:
     ----------
     workers: processes that share the run's concurrency.
     loop, stuck_hint: handed to the engine.
+    shared: what the processes agree on of the audits, if there are several.
     generation: of a probe: ask past the store, and keep the answers under this name.
     """
 
@@ -46,6 +48,7 @@ class Runner:
         loop: asyncio.AbstractEventLoop | None = None,
         stuck_hint: str = "",
         generation: str = "",
+        shared: Shared | None = None,
     ) -> None:
         settings = plan.settings
         self._plan = plan
@@ -66,7 +69,7 @@ class Runner:
         self._expected: list[Case] = []
         self._next = 0
         self._tickets: dict[Label, Ticket | NoveltyError] = {}
-        self._hearing = Hearing(self._engine, self._planner, store)
+        self._hearing = Hearing(self._engine, self._planner, store, settings, shared)
         self._begun: set[str] = set()
         self._cancelled = False
         self.last_failures: list[Record] = []
@@ -110,7 +113,8 @@ class Runner:
             return case_result(case, records, fresh, threshold)
         panel = self._plan.panels.get(case.judge.name)
         if panel is None:
-            return case_result(case, records, fresh, threshold, audit_by_words(ticket.calls, records))
+            audited = release_by_words(ticket.calls, records, audit_by_words(ticket.calls, records))
+            return case_result(case, records, fresh, threshold, audited)
         self._hearing.queue(label, ticket, panel)
         self._audit_ahead()
         heard = self._hearing.hear(case, records, lambda: self._tick(tick))

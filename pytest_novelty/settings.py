@@ -59,9 +59,14 @@ class Settings:
     probe: int | None = None
     max_age_days: float | None = None
     auditors: tuple[str, ...] = ()
-    """Who is asked whether reasons follow from the evidence: for each judge the first that is of another family."""
+    """Who is asked whether reasons follow from the evidence: a judge, or ``FAMILY=JUDGE`` for judges of that family."""
+    auditors_of_ini: tuple[str, ...] = ()
+    """The same, for judges of which neither ``auditors`` nor their own file says anything; relative to ``ini``."""
+    ini: Path | None = None
     own_family: bool = False
     """A judge may be audited by its own family."""
+    profile: str | None = None
+    """By which rules suites are scored; None: as each says."""
 
     @property
     def by_point(self) -> bool:

@@ -27,6 +27,7 @@ from pytest_novelty.model import (
     Suite,
     Variant,
 )
+from pytest_novelty.profiles import DEFAULT, check_profile
 from pytest_novelty.protocols import get_protocol
 from pytest_novelty.strict_yaml import Document, read_yaml
 from pytest_novelty.validation import compile_check, explain_all, load_schema
@@ -142,7 +143,7 @@ def _load_described(path: Path, extended_by: tuple[Path, ...] = ()) -> Suite:
         gates=tuple(head.get("gates", ())),
         cluster=head.get("cluster"),
         blocklist=blocked,
-        profile=head.get("profile", "default"),
+        profile=_read_profile(document, protocol.name, DEFAULT),
         metadata=head.get("metadata", {}),
     )
     _check_cluster(suite, document)
@@ -168,6 +169,7 @@ def _extend(document: Document, extended_by: tuple[Path, ...]) -> Suite:
         title=head.get("title", base.title),
         variants=read_variants(document, base.protocol, base.variants),
         gates=tuple(head.get("gates", ())),
+        profile=_read_profile(document, base.protocol, base.profile),
         digest=hashlib.blake2b(path.read_bytes() + base.digest.encode(), digest_size=16).hexdigest(),
         folder=path.parent,
         extension=path,
@@ -263,6 +265,16 @@ def _check(suite: Suite, document: Document) -> None:
     """What rests on several parts of a suite. What a variant cannot show is an error only where one is asked for it."""
     check_content(suite, [suite.variants[REFERENCE]])
     _check_gates(suite, document)
+
+
+def _read_profile(document: Document, protocol: str, otherwise: str) -> str:
+    profile: str = document.value.get("profile", otherwise)
+    try:
+        check_profile(profile, protocol)
+    except NoveltyError as error:
+        line = document.line_of(("profile",))
+        raise SuiteError(error.message, path=document.path, line=line, hint=error.hint) from None
+    return profile
 
 
 def _read_contrast(suite: Suite, document: Document) -> Contrast | None:

@@ -34,12 +34,24 @@ class Group(NamedTuple):
         return len(self.reason) <= LONGEST_REASON and bool(self.reason.strip())
 
 
+class Released(NamedTuple):
+    """What the rules of a benchmark's release make of a group (profile as-published).
+
+    ``classes``: of each member's span, one of ``evidence.published.CLASSES``, None where it is empty. ``supported``: what the
+    auditor says of the reason beside the spans as the answer has them; None if it was not asked or did not answer.
+    """
+
+    classes: tuple[str | None, ...]
+    supported: bool | None = None
+
+
 class Ground(NamedTuple):
     """What became of the evidence of a group.
 
     ``members``: ids of papers. ``found``: a member's status, one of ``evidence.STATUSES``. ``failures``: why a span is not
     found, one of ``evidence.FAILURES``; empty where it is. ``has_reason``: whether there is anything to audit. ``supported``:
-    what the auditor says of the reason; None if it was not asked or did not answer.
+    what the auditor says of the reason; None if it was not asked or did not answer. ``released``: of suites that are scored
+    as published, too; None where that is not known.
     """
 
     members: tuple[str, ...]
@@ -47,6 +59,14 @@ class Ground(NamedTuple):
     failures: tuple[str, ...]
     has_reason: bool
     supported: bool | None = None
+    released: Released | None = None
+
+    def told(self) -> dict[str, object]:
+        """As a report has it: without what rules that are not ours make of it."""
+        return {name: getattr(self, name) for name in TOLD_OF_GROUNDS}
+
+
+TOLD_OF_GROUNDS: Final = ("members", "found", "failures", "has_reason", "supported")
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,14 +6,16 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, Final
 
-from pytest_novelty.audits import Audits
+from pytest_novelty.audits import Audits, Places
 from pytest_novelty.digests import canonical_json
 from pytest_novelty.evidence.checking import FAILURES
 from pytest_novelty.evidence.checking import STATUSES as FOUND
+from pytest_novelty.evidence.published import CLASSES
 from pytest_novelty.model import OK, STATUSES, TIE, Ground, Instance, Outcome, Suite, Vote
 from pytest_novelty.outcomes import CaseResult, Trace, Usage
 from pytest_novelty.protocols import PROTOCOLS
 from pytest_novelty.protocols.base import result_of
+from pytest_novelty.verdicts import Released
 
 MAX_WIRE_BYTES: Final = 4096
 
@@ -126,7 +128,15 @@ def from_wire(value: Mapping[str, Any], suite: Suite, instance: Instance) -> Cas
 
 def _audits(value: Sequence[Any]) -> Audits:
     audits = Audits(*value)
-    return audits._replace(opinions=tuple(map(tuple, audits.opinions)))
+    elsewhere = tuple(
+        (key, auditor, statement, _pairs(ours), _pairs(released))
+        for key, auditor, statement, ours, released in audits.elsewhere
+    )
+    return audits._replace(opinions=tuple(map(tuple, audits.opinions)), elsewhere=elsewhere)
+
+
+def _pairs(places: Sequence[Sequence[int]]) -> Places:
+    return tuple((vote, group) for vote, group in places)
 
 
 @lru_cache(maxsize=4096)
@@ -172,22 +182,32 @@ def _place(letter: str) -> int:
 
 
 def _pack(ground: Ground, places: Mapping[str, int]) -> list[Any]:
-    """Members by place, statuses and failures as digits (a failure from 1; 0 is none), the reason and what the auditor said."""
+    """Members by place, statuses and failures as digits (a failure from 1; 0 is none), the reason and what the auditor said; then
+    what a release's rules make of it, classes as digits from 1.
+    """
+    released = ground.released
     return [
         [places[member] for member in ground.members],
         "".join(str(FOUND.index(status)) for status in ground.found),
         "".join(str(FAILURES.index(failure) + 1 if failure else 0) for failure in ground.failures),
         ground.has_reason,
         ground.supported,
+        *(() if released is None else ("".join(map(_digit, released.classes)), released.supported)),
     ]
 
 
+def _digit(kind: str | None) -> str:
+    return "0" if kind is None else str(CLASSES.index(kind) + 1)
+
+
 def _unpack(packed: Sequence[Any], names: Sequence[str]) -> Ground:
-    members, found, failures, has_reason, supported = packed
+    members, found, failures, has_reason, supported, *rest = packed
+    classes = tuple(CLASSES[int(digit) - 1] if digit != "0" else None for digit in rest[0]) if rest else ()
     return Ground(
         tuple(names[place] for place in members),
         tuple(FOUND[int(digit)] for digit in found),
         tuple(FAILURES[int(digit) - 1] if digit != "0" else "" for digit in failures),
         has_reason,
         supported,
+        Released(classes, rest[1]) if rest else None,
     )

@@ -17,6 +17,7 @@ from pytest_novelty.metrics.view import View
 from pytest_novelty.model import ERROR, NOT_NOVEL, NOVEL, OK, TIE, Axes, Idea, Instance, Suite, Variant, Vote
 from pytest_novelty.outcomes import CaseResult, make_outcome
 from pytest_novelty.prompts import Prompt, resolve_prompt
+from pytest_novelty.protocols.grouping import name_partition
 
 with contextlib.suppress(ImportError):  # the main job runs in a checkout, too, without what tests need
     from hypothesis import settings
@@ -108,6 +109,45 @@ def _view(
         outcome = make_outcome(suite, instance, votes, asked, traits, options.get("threshold"))
         results.append(CaseResult(judge, suite.name, variant, instance.id, outcome))
     return View(results, suite, traits, **options)
+
+
+def _groupings(
+    ballots: Sequence[str], *, judge: str = "judge", orders: Sequence[str] = ("ab", "ba"), variant: str = "reference"
+) -> View:
+    """A view of groupings, one ballot a set, one word an order, votes after commas. A vote has a letter a paper (a, b, c ...):
+    papers with the same letter are together, one with a dot is alone. ``?`` is an abstention, ``-`` a failed call.
+    """
+
+    def vote(order: str, sample: int, said: str) -> Vote:
+        if said in "?-":
+            return Vote(order, sample, ERROR if said == "-" else OK, "", None, None, said == "?")
+        kinds = set(said) - {"."}
+        return Vote(
+            order, sample, OK, "", name_partition([ids[k] for k, c in enumerate(said) if c == kind] for kind in kinds)
+        )
+
+    made, results = [], []
+    for number, ballot in enumerate(ballots):
+        papers = max(map(len, ballot.replace(",", " ").split()))
+        ids = "abcdefghij"[: max(3, papers)]
+        ideas = tuple(Idea(name, f"Paper {name}", "Text.") for name in ids)
+        made.append(Instance(f"i{number:04}", ideas, name_partition([ids[:2]]), dimension="task"))
+    suite = _suite("grouping", *made)
+    for instance, ballot in zip(made, ballots, strict=True):
+        ids = "".join(idea.id for idea in instance.ideas)
+        votes = [
+            vote(order, k, said)
+            for order, word in zip(orders, ballot.split(), strict=True)
+            for k, said in enumerate(word.split(","))
+        ]
+        outcome = make_outcome(suite, instance, votes, orders, Traits(), None)
+        results.append(CaseResult(judge, suite.name, variant, instance.id, outcome))
+    return View(results, suite, Traits())
+
+
+@pytest.fixture(scope="session")
+def make_groupings() -> Callable[..., View]:
+    return _groupings
 
 
 @pytest.fixture(scope="session")

@@ -21,7 +21,7 @@ from pytest_novelty.golden import Golden, check_against, judged_all, make_golden
 from pytest_novelty.judges.registry import SHIPPED
 from pytest_novelty.masking import make_mask
 from pytest_novelty.model import REFERENCE
-from pytest_novelty.protocols import has_two_labels
+from pytest_novelty.protocols import PROTOCOLS
 
 if TYPE_CHECKING:
     from syrupy.data import SnapshotCollection
@@ -77,16 +77,7 @@ class Goldens:
         held = [self._path(planned.suite.name, judge.name) for planned, judge in _pairs(plan)]
         read = [(path, golden) for path in held if (golden := self._held.get(path)) is not None]
         what = "recorded anew" if self.updates else "compared with"
-        lines = [
-            f"novelty golden: {what} {FOLDER}/{path.name}, {len(golden.entries)} verdicts" for path, golden in read
-        ]
-        if self.updates:
-            lines += [
-                f"novelty golden: none is written of {planned.suite.name}: a file tallies two labels, and groups have many"
-                for planned in plan.suites.values()
-                if not has_two_labels(planned.suite.protocol)
-            ]
-        return lines
+        return [f"novelty golden: {what} {FOLDER}/{path.name}, {len(golden.entries)} verdicts" for path, golden in read]
 
     def count(self, plan: Plan) -> int:
         """Comparisons that will be reported, as far as is known now."""
@@ -154,7 +145,7 @@ class Goldens:
         own = {self._path(planned.suite.name, each.name) for each in plan.judges}
         for path in sorted(self._folder.glob(f"{slug(planned.suite.name)}.*.{_EXTENSION}")):
             try:
-                held = None if path in own else self._read(path)
+                held = None if path in own else self._read(path, planned)
             except NoveltyError:  # not a file of this run
                 continue
             if held is None or held.suite != planned.suite.name or held.is_of_model != (judge.asked is not None):
@@ -166,7 +157,7 @@ class Goldens:
     def _recorded(self, planned: SuitePlan, judge: Judge) -> Golden | None:
         """What is recorded of a judge on a suite. Raises GoldenError for a file of others: names may share a file's."""
         path = self._path(planned.suite.name, judge.name)
-        golden = self._read(path)
+        golden = self._read(path, planned)
         if golden is not None:
             self._check_owner(path, golden, planned.suite.name, judge.name)
             check_against(golden, planned, path)
@@ -182,12 +173,12 @@ class Goldens:
                 hint="Give a judge or a suite another name; if the suite was renamed, remove the file and record it anew",
             )
 
-    def _read(self, path: Path) -> Golden | None:
+    def _read(self, path: Path, planned: SuitePlan) -> Golden | None:
         if path not in self._held:
-            self._held[path] = self._read_now(path)
+            self._held[path] = self._read_now(path, planned)
         return self._held[path]
 
-    def _read_now(self, path: Path) -> Golden | None:
+    def _read_now(self, path: Path, planned: SuitePlan) -> Golden | None:
         try:
             if not stat.S_ISREG(path.stat().st_mode):
                 raise GoldenError("is no file, and has the name of golden verdicts", path=path, hint="Move it away")
@@ -198,12 +189,12 @@ class Goldens:
             return None
         except (OSError, UnicodeDecodeError) as error:
             raise GoldenError(f"cannot be read: {error}", path=path) from None
-        return None if text is None else read_text(text, path)
+        return None if text is None else read_text(text, path, PROTOCOLS[planned.suite.protocol])
 
     def _record(self, path: Path, planned: SuitePlan, judge: Judge, began: Golden | None, new: Golden) -> None:
         """Write the file as it is now with what this run found: another run may have written since this one began."""
         with _alone(path.parent):
-            now = self._read_now(path)
+            now = self._read_now(path, planned)
             if now is not None:
                 self._check_owner(path, now, planned.suite.name, judge.name)
             golden = merge(now, new, planned.suite, began)
@@ -228,10 +219,9 @@ class Goldens:
 
 
 def _pairs(plan: Plan) -> Iterator[tuple[SuitePlan, Judge]]:
-    """Every suite with every judge that judges its reference; a file tallies two labels, so that groupings have none."""
+    """Every suite with every judge that judges its reference."""
     for planned in plan.suites.values():
-        if has_two_labels(planned.suite.protocol):
-            yield from ((planned, judge) for judge in plan.judges if judge.judges(planned.suite.protocol))
+        yield from ((planned, judge) for judge in plan.judges if judge.judges(planned.suite.protocol))
 
 
 def _check_writable(folder: Path) -> None:

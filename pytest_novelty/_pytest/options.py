@@ -79,6 +79,12 @@ OPTIONS: Final = (
         "What an instance without a valid verdict counts as: wrong (default), drop or tie.",
         "wrong|drop|tie",
     ),
+    Option(
+        "--novelty-profile",
+        "as-published: the report also has the figures that the rules of the benchmark's release give, on suites of similarity "
+        "and grouping; default: ours alone. Default: as the suite says.",
+        "default|as-published",
+    ),
     Option("--novelty-strict", "Wrong verdicts and ties fail their case.", kind="flag"),
     Option(
         "--novelty-threshold",
@@ -92,10 +98,11 @@ OPTIONS: Final = (
     ),
     Option(
         "--novelty-auditor",
-        "A judge that is asked whether the reasons of the others follow from their evidence. Of several all that are of another "
+        "A judge that is asked whether the reasons of the others follow from their evidence; FAMILY=JUDGE: of the judges of that "
+        "family of models, *=JUDGE: of all others. Of several all that are of another "
         "family than the judge are asked: the first one's word counts, and their agreement is told. Default: lexical, which "
         "compares words.",
-        "JUDGE",
+        "[FAMILY=]JUDGE",
         "list",
     ),
     Option("--novelty-own-family", "A judge may be audited by its own family.", kind="flag"),
@@ -184,6 +191,7 @@ class _Given:
 
 def read_settings(config: pytest.Config, extra_gates: Sequence[str] = ()) -> Settings:
     """Resolve all options. Raises SettingsError that names the option or ini key with the wrong value."""
+    from pytest_novelty.profiles import PROFILES
     from pytest_novelty.settings import (
         DEFAULT_STORE,
         Settings,
@@ -253,8 +261,11 @@ def read_settings(config: pytest.Config, extra_gates: Sequence[str] = ()) -> Set
         baseline=None if baseline is None else (config.rootpath if baseline_from_ini else base) / baseline,
         probe=probe,
         max_age_days=None if age is None else read_days(age_name, age),
-        auditors=texts("--novelty-auditor"),
+        auditors=tuple(dict.fromkeys(config.getoption("novelty_auditor", None) or ())),
+        auditors_of_ini=tuple(dict.fromkeys(config.getini("novelty_auditor") or ())),
+        ini=config.inipath,
         own_family=flag("--novelty-own-family"),
+        profile=choice("--novelty-profile", *PROFILES),
     )
 
 

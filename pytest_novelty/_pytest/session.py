@@ -29,6 +29,7 @@ from pytest_novelty._pytest.slices import cut
 from pytest_novelty.budget import Ledger, SharedLedger
 from pytest_novelty.calls import Case
 from pytest_novelty.cassette import open_store
+from pytest_novelty.catching import Net
 from pytest_novelty.digests import canonical_json
 from pytest_novelty.errors import (
     BudgetReached,
@@ -46,6 +47,7 @@ from pytest_novelty.model import OK, Outcome, Record
 from pytest_novelty.outcomes import CaseResult
 from pytest_novelty.plan import Plan, make_plan
 from pytest_novelty.runner import Runner
+from pytest_novelty.sharing import share_audits, tell_audits
 from pytest_novelty.store import SqliteStore, VerdictStore
 from pytest_novelty.tally import Made
 from pytest_novelty.wire import from_wire, to_wire
@@ -231,8 +233,9 @@ class NoveltySession:
             ledger: Ledger | None = None
             if settings.budget_usd is not None and isinstance(self._store, SqliteStore):
                 ledger = SharedLedger(self._store, self.run_id, settings.budget_usd)
+            shared = share_audits(self.plan, self._store, self.run_id, self.workers)
             self._runner = Runner(
-                self.plan, self._store, ledger=ledger, workers=self.workers, generation=self.generation
+                self.plan, self._store, ledger=ledger, workers=self.workers, generation=self.generation, shared=shared
             )
             self._runner.expect(self._ahead)
         return self._runner
@@ -305,7 +308,7 @@ class NoveltySession:
         for result in found:
             before = kept.get(result.label)
             kept[result.label] = result if before is None else result._replace(usage=before.usage.joined(result.usage))
-        return list(kept.values())
+        return tell_audits(kept.values())
 
     def _learn(self, value: dict[str, Any]) -> None:
         reference = canonical_json(value["ref"])
@@ -348,7 +351,9 @@ class NoveltySession:
             self.notes += [*what_is_unaudited(results), *self._looking.finish()]
             if self.unpaid or any(result.audits.unpaid for result in results):
                 unenforced = unenforced or "the budget is reached"
-            self.report = make_report(self.plan, results, unenforced=unenforced, notes=self.notes, made=self.made)
+            net, plan, notes = Net(holds=True), self.plan, self.notes  # what was judged is paid for
+            self.report = make_report(plan, results, unenforced=unenforced, notes=notes, made=self.made, net=net)
+            self.written += net.lines(tracebacks=self.config.get_verbosity() > 1)
             self.written += self._against.add_to(self.report)
         return self.report
 

@@ -11,7 +11,7 @@ from pytest_novelty.between_runs.reading import SavedSuite, load_report, read_re
 from pytest_novelty.instances import instance_digest
 from pytest_novelty.model import Suite
 from pytest_novelty.plan import Plan
-from pytest_novelty.reports.as_dict import PROFILE, report_to_dict
+from pytest_novelty.reports.as_dict import report_to_dict
 from pytest_novelty.results import Report
 
 _THIS: Final = "this run"
@@ -30,7 +30,7 @@ class Baseline:
         match_judges(self._old, _THIS, [judge.name for judge in plan.judges])
         if plan.suites:  # else tests name theirs by marks, which are read later
             suites = {name: _saved(planned.suite) for name, planned in plan.suites.items()}
-            check_alike(self._old, _THIS, plan.settings.failures, PROFILE, suites)
+            check_alike(self._old, _THIS, plan.settings.failures, suites)
 
     def compare(self, report: Report) -> RunComparison:
         """What changed. Raises SettingsError where the two are not alike enough."""

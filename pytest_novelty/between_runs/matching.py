@@ -29,22 +29,20 @@ def match_reports(old: SavedReport, new: SavedReport) -> Matched:
     Raises SettingsError, with everything that differs, if they have other failure policies, profiles or instances, or if
     nothing is in both.
     """
-    check_alike(old, new.source, new.run["settings"]["failures"], new.run["profile"], new.suites)
+    check_alike(old, new.source, new.run["settings"]["failures"], new.suites)
     suites = [name for name in new.suites if name in old.suites]
     judges = match_judges(old, new.source, list(new.judges))
     return Matched(tuple(suites), judges, tuple(_notes(old, new, suites, judges)))
 
 
-def check_alike(old: SavedReport, source: str, failures: str, profile: str, suites: Mapping[str, SavedSuite]) -> None:
-    """Raise SettingsError, with all that differs, where a run (``source``) has another failure policy or profile than a report,
-    other instances in a suite of the same name, or no suite that the report has.
+def check_alike(old: SavedReport, source: str, failures: str, suites: Mapping[str, SavedSuite]) -> None:
+    """Raise SettingsError, with all that differs, where a run (``source``) has another failure policy than a report, another
+    profile or other instances in a suite of the same name, or no suite that the report has.
     """
-    refused = [
-        *_differs("the failure policy", old.run["settings"]["failures"], failures),
-        *_differs("the profile", old.run["profile"], profile),
-    ]
+    refused = _differs("the failure policy", old.run["settings"]["failures"], failures)
     common = [name for name in suites if name in old.suites]
     for name in common:
+        refused += _differs(f"the profile of {name}", old.suites[name].suite.profile, suites[name].suite.profile)
         refused += differences_of_suites(old.suites[name], suites[name])
     if not common:
         refused.append(f"the suites ({', '.join(old.suites) or 'none'} then, {', '.join(suites) or 'none'} now)")

@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from pytest_novelty.auditing import cites
 from pytest_novelty.between_runs.checking import SCORE_ALONE, check_metrics, check_parts, check_view
+from pytest_novelty.between_runs.earlier import complete
 from pytest_novelty.errors import SettingsError
 from pytest_novelty.jsonl import NotFinite, parse_json
 from pytest_novelty.judges.base import Traits
@@ -20,7 +21,7 @@ from pytest_novelty.outcomes import CaseResult, Trace
 from pytest_novelty.protocols.grouping import name_partition
 from pytest_novelty.reports.as_dict import FORMAT
 from pytest_novelty.validation import explain, load_schema, shipped_check
-from pytest_novelty.verdicts import SIMILAR
+from pytest_novelty.verdicts import SIMILAR, TOLD_OF_GROUNDS
 
 _HINT: Final = "Write one with --novelty-report out.json"
 _CLUSTER: Final = "cluster"
@@ -128,6 +129,7 @@ def read_json(path: Path) -> dict[str, Any]:
     if found != FORMAT:
         told = f"its format is {found!r}, not {FORMAT!r}" if found else "it has no format"
         raise SettingsError(f"is not a report: {told}", path=path, hint=_HINT)
+    complete(data)
     if not shipped_check("report")(data):
         sentence, _ = explain(data, load_schema("report")) or ("it does not fit the schema", ())
         raise SettingsError(
@@ -216,6 +218,7 @@ def _suites(data: Mapping[str, Any]) -> dict[str, SavedSuite]:
             told["digest"],
             Path(),
             cluster=None if told["cluster"] is None else _CLUSTER,
+            profile=told["profile"],
         )
         digests = {row["instance"]: row["digest"] for row in own}
         found[suite.name] = SavedSuite(suite.name, suite.version, suite.digest, suite.protocol, digests, suite)
@@ -279,7 +282,7 @@ def _with_grounds(row: Mapping[str, Any], protocol: str) -> tuple[Vote, ...]:
     left = list(votes)
     placed: list[Vote | None] = []
     for vote, told in zip(votes, row["grounds"], strict=True):
-        grounds = tuple(Ground(*(_plain(ground[name]) for name in Ground._fields)) for ground in told)
+        grounds = tuple(Ground(*(_plain(ground[name]) for name in TOLD_OF_GROUNDS)) for ground in told)
         label = (
             "" if not grounds else SIMILAR if protocol == "similarity" else name_partition(g.members for g in grounds)
         )

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple, Protocol, TypeAlias, TypeGuard
 
 from pytest_novelty.errors import JudgeError
+from pytest_novelty.judges.routes import Route
 from pytest_novelty.model import Request, Variant, Verdict
 
 Answer: TypeAlias = str | bytes | Mapping[str, Any] | Verdict
@@ -102,7 +103,7 @@ class Judge:
 
     Beyond the contract for users' judges, a judge object of ours may have ``keep_pace(pace)`` with the ``account`` whose
     turns these are, its ``rates`` and ``take_rates(rates)``, ``expect(request)``, ``asked`` (its settings), ``secrets``
-    (values to mask), ``prompts`` (per protocol, in the reference's place) and ``price_basis``.
+    (values to mask), ``prompts`` (per protocol, in the reference's place), ``routes`` (who audits it) and ``price_basis``.
     """
 
     name: str
@@ -154,6 +155,11 @@ class Judge:
     def account(self) -> str:
         """Whom its rates are agreed with; empty for a judge that has none to keep."""
         return str(self._own("account") or "")
+
+    @property
+    def routes(self) -> tuple[Route, ...]:
+        """What the judge's file says of who audits it."""
+        return tuple(self._own("routes") or ())
 
     @property
     def rates(self) -> Rates:

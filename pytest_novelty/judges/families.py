@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from typing import Final
 
-from pytest_novelty.errors import SettingsError
 from pytest_novelty.judges.base import Judge
 
 _KIN: Final = {
@@ -39,6 +37,8 @@ _SUFFIX: Final = re.compile(r"\.(?:gguf|ggml|llamafile|safetensors|bin)$")
 _CHOSEN: Final = re.compile(r"azure(?:_[a-z]+)?/|sagemaker(?:_[a-z]+)?/|(?:[a-z_]+/)?arn:")
 """Where the name is that of a deployment, which its user chose: it may say nothing of the model."""
 
+FAMILIES: Final = tuple(_KIN)
+
 
 def family_of(judge: Judge) -> str:
     """What a judge declares, else what the name of its model tells; empty for a judge of which we know no model."""
@@ -69,24 +69,7 @@ def family_of_model(name: str) -> str:
     return letters[0] if letters else own
 
 
-def choose_auditors(
-    judge: Judge, auditors: Sequence[Judge], *, of_no_family: Sequence[Judge] = (), own_family: bool
-) -> tuple[Judge, ...]:
-    """The auditors that are of another family than the judge (or of none), or with ``own_family`` all. Raises SettingsError if
-    there is none.
-    """
-    if chosen := tuple(
-        auditor for auditor in auditors if own_family or auditor in of_no_family or not _is_kin(judge, auditor)
-    ):
-        return chosen
-    names = ", ".join(auditor.name for auditor in auditors)
-    told = f" ({family})" if (family := family_of(judge)) else ""
-    raise SettingsError(
-        f"the judge {judge.name!r} would be audited by its own family{told}: {names}",
-        hint="Name an auditor of another family beside it, or say --novelty-own-family",
-    )
-
-
-def _is_kin(judge: Judge, auditor: Judge) -> bool:
+def is_kin(judge: Judge, auditor: Judge) -> bool:
+    """They are one judge, or of one family; nothing can be told of a judge whose family is not known."""
     family = family_of(judge)
     return judge.name == auditor.name or (bool(family) and family == family_of(auditor))

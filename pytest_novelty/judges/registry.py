@@ -42,16 +42,60 @@ def resolve_judges(
     or ``module:attribute``. ``also`` goes into the error for
     an unknown name (which conftests were read). Raises UnknownNameError or JudgeError.
     """
-    judges = [_resolve(spec, registered, base, also) for spec in dict.fromkeys(specs)]
-    slugs: dict[str, str] = {}
-    for spec, judge in zip(dict.fromkeys(specs), judges, strict=True):
-        if judge.name in slugs:
+    resolver = Resolver(registered, base, also)
+    return tuple({judge.name: judge for judge in map(resolver.resolve, specs)}.values())
+
+
+class Resolver:
+    """Resolves names one by one; a judge that is named twice, if need be from different folders, is one judge."""
+
+    def __init__(self, registered: Mapping[str, object], base: Path, also: str = "") -> None:
+        self._registered, self._base, self._also = registered, base, also
+        self._held: dict[str, Judge] = {}
+        self._specs: dict[str, str] = {}
+
+    @property
+    def judges(self) -> tuple[Judge, ...]:
+        """All that were resolved, in the order in which they were first named."""
+        return tuple(self._held.values())
+
+    def resolve(self, spec: str, base: Path | None = None) -> Judge:
+        """The judge of a spec, whose path is relative to ``base``. Raises UnknownNameError, or JudgeError, also where another
+        judge would have the same name.
+        """
+        base = base or self._base
+        place = _place_of(spec, self._registered, base)
+        if place in self._held:
+            return self._held[place]
+        judge = _resolve(spec, self._registered, base, self._also)
+        if judge.name in self._specs:
             raise JudgeError(
-                f"{slugs[judge.name]!r} and {spec!r} would both be called {judge.name!r} in the report",
+                f"{self._specs[judge.name]!r} and {spec!r} would both be called {judge.name!r} in the report",
                 hint="Give one of them another name: in its judge file, or by registering it with pytest_novelty_judges",
             )
-        slugs[judge.name] = spec
-    return tuple(judges)
+        self._held[place], self._specs[judge.name] = judge, spec
+        return judge
+
+
+def _place_of(spec: str, registered: Mapping[str, object], base: Path) -> str:
+    """The same text for the same judge: files by their absolute paths."""
+    if spec in registered:
+        return spec
+    if spec.startswith("replay:"):
+        return f"replay:{(base / spec.removeprefix('replay:')).resolve()}"
+    if spec.startswith(llm_files.PREFIXES) or not llm_files.is_judge_file(spec):
+        return spec
+    return str((base / spec).resolve())
+
+
+def is_known_without_conftest(spec: str) -> bool:
+    """It is neither a registered name nor something to import."""
+    return spec in SHIPPED or spec.startswith(("replay:", *llm_files.PREFIXES)) or llm_files.is_judge_file(spec)
+
+
+def judge_of(settings: llm_files.LlmSettings) -> Judge:
+    """The judge of a judge file."""
+    return _model(settings)
 
 
 def _resolve(spec: str, registered: Mapping[str, object], base: Path, also: str) -> Judge:

@@ -14,7 +14,7 @@ from typing import Final
 import numpy as np
 
 from pytest_novelty.metrics.deferred import Computed, Pending, settle
-from pytest_novelty.metrics.intervals import effective_share, unit_interval, wilson
+from pytest_novelty.metrics.intervals import effective_share, share_interval, unit_interval, wilson
 from pytest_novelty.metrics.resampling import (
     TOLERANCE,
     BoolArray,
@@ -98,7 +98,9 @@ def _beyond(seen: FloatArray, expected: FloatArray) -> FloatArray:
 def agree(units: Units, auditors: Mapping[str, Opinions]) -> AuditorAgreement:
     """How far auditors agree on the same items, in the same order. Raises ValueError for fewer than two, or unequal lengths.
 
-    Agreement has Wilson's interval (over clusters: of the effective size), kappa BCa over items, its undefined resamples counted.
+    Agreement has Wilson's interval (over clusters that of a share), kappa the wider side of BCa over items (its undefined
+    resamples counted) and of what Wilson's interval of the agreement gives where chance is as observed: the bootstrap of one that
+    always agrees does not vary, nor does that of one who always says the same.
     """
     if len(auditors) < 2:
         raise ValueError(f"agreement needs two auditors or more, not {len(auditors)}")
@@ -127,8 +129,9 @@ def validate(units: Units, auditor: Opinions, people: Opinions) -> Validation:
     hits, extra, missed = rejects & rejected, rejects & ~rejected, rejected & ~rejects
     jobs: list[Computed] = [_cohen(units, said, true)]
     jobs += [
-        _ratio(units, known, hits, weighted)
-        for weighted in (hits + 1.0 * extra, hits + 1.0 * missed, hits + 0.5 * extra + 0.5 * missed)
+        _ratio(units, known, hits, hits + 1.0 * extra, is_share=True),
+        _ratio(units, known, hits, hits + 1.0 * missed, is_share=True),
+        _ratio(units, known, hits, hits + 0.5 * extra + 0.5 * missed),
     ]
     kappa, precision, recall, f1 = settle(jobs)
     names = {1.0: "supported", 0.0: "unsupported"}
@@ -154,23 +157,34 @@ def _agreement(units: Units, said: FloatArray) -> Estimate:
     if not known.any():
         return Estimate.undefined(note or "no items")
     same = (said[:, known] == said[0, known]).all(axis=0).astype(np.float64)
-    n_eff = effective_share(same, units.clusters_of(known), units.level)
-    interval = None if n_eff is None else wilson(float(same.mean()), n_eff, units.level)
+    clusters = units.clusters_of(known)
+    if clusters is None:
+        interval = wilson(float(same.mean()), len(same), units.level)
+    else:
+        interval = share_interval(same > 0, clusters, units.level)
     return _estimate(float(same.mean()), interval, len(same), note)
 
 
 def _cohen(units: Units, one: FloatArray, other: FloatArray) -> Computed:
     known = np.isfinite(one) & np.isfinite(other)
     cells = np.stack([(one == a) & (other == b) for a in (0.0, 1.0) for b in (0.0, 1.0)], axis=-1)[known]
-    return _kappa(units, known, Statistic(cells.astype(np.float64), cohen_kappa, units.clusters_of(known)))
+    same = (one == other)[known].astype(np.float64)
+    shares = [(said[known] == 1).mean() if len(same) else 0.0 for said in (one, other)]
+    chance = float(shares[0] * shares[1] + (1 - shares[0]) * (1 - shares[1]))
+    return _kappa(
+        units, known, Statistic(cells.astype(np.float64), cohen_kappa, units.clusters_of(known)), same, chance
+    )
 
 
 def _fleiss_of(units: Units, said: FloatArray, known: BoolArray) -> Computed:
     counts = np.stack([(said[:, known] == label).sum(axis=0) for label in (0.0, 1.0)], axis=-1).astype(np.float64)
-    return _kappa(units, known, Statistic(_fleiss_rows(counts), _fleiss, units.clusters_of(known)))
+    rows = _fleiss_rows(counts)
+    chance = float(np.square(rows[:, 2:].mean(axis=0)).sum()) if len(rows) else 0.0
+    return _kappa(units, known, Statistic(rows, _fleiss, units.clusters_of(known)), rows[:, 0], chance)
 
 
-def _kappa(units: Units, known: BoolArray, stat: Statistic) -> Computed:
+def _kappa(units: Units, known: BoolArray, stat: Statistic, same: FloatArray, chance: float) -> Computed:
+    """``same``: of each item the share of pairs of raters that agree, (items,); ``chance``: how many would by chance."""
     note, n = _left_out(known), int(known.sum())
     if not n:
         return Estimate.undefined(note or "no items")
@@ -178,21 +192,44 @@ def _kappa(units: Units, known: BoolArray, stat: Statistic) -> Computed:
     if not np.isfinite(value):
         return Estimate.undefined("; ".join(filter(None, (note, _NO_ROOM))), n)
     resampler = units.resampler(len(unit_rows(stat)))
-    return Pending(stat, resampler, units.level, lambda core: _estimate(value, core, n, note))
+    n_eff = effective_share(same, stat.clusters, units.level)
+    room = 1.0 - chance
+
+    def finish(core: Interval | None) -> Estimate:
+        return _estimate(value, _wider(core, float(same.mean()), room, n_eff, units.level), n, note)
+
+    return Pending(stat, resampler, units.level, finish)
 
 
-def _ratio(units: Units, known: BoolArray, events: BoolArray, of: FloatArray) -> Computed:
-    """Sums of events over sums of the other, (items, 1) each."""
-    rows = np.hstack([events, of]).astype(np.float64)[known]
-    stat = Statistic(rows, lambda sums: np.asarray(sums[..., 0] / sums[..., 1]), units.clusters_of(known))
-    note, n = _left_out(known), int((rows[:, 1] > 0).sum())
+def _wider(core: Interval | None, seen: float, room: float, n_eff: float | None, level: float) -> Interval | None:
+    """Both sides' wider bound of the bootstrap and of Wilson's interval of the agreement ``seen``, where chance leaves ``room``.
+    None for a single cluster.
+    """
+    score = None if n_eff is None else wilson(min(1.0, seen), n_eff, level)
+    if score is None:
+        return None
+    low, high = (1 - (1 - bound) / room for bound in (score.low, score.high))
+    if core is None:
+        return Interval(max(-1.0, low), min(1.0, high), "Wilson")
+    return Interval(max(-1.0, min(core.low, low)), min(1.0, max(core.high, high)), f"{core.method}/Wilson")
+
+
+def _ratio(units: Units, known: BoolArray, events: BoolArray, of: FloatArray, *, is_share: bool = False) -> Computed:
+    """Sums of events over sums of the other, (items, 1) each: an F1, or the share of the items in its denominator.
+    The interval is that of the metric of this name.
+    """
+    counted = known & (of[:, 0] > 0)
+    among = counted if is_share else known
+    rows = np.hstack([events, of]).astype(np.float64)[among]
+    stat = Statistic(rows, lambda sums: np.asarray(sums[..., 0] / sums[..., 1]), units.clusters_of(among))
+    note, n, cap = _left_out(known), int(counted.sum()), None if is_share else 4 * len(rows)
     if not n:
         return Estimate.undefined("; ".join(filter(None, (note, "0 of 0"))))
     value = float(evaluate(stat, rows.sum(axis=0)))
     resampler = units.resampler(len(unit_rows(stat)))
 
     def finish(core: Interval | None) -> Estimate:
-        interval = unit_interval(stat, denominators=n, resampler=resampler, level=units.level, bootstrap=core)
+        interval = unit_interval(stat, denominators=n, cap=cap, resampler=resampler, level=units.level, bootstrap=core)
         return _estimate(value, interval, n, note)
 
     return Pending(stat, resampler, units.level, finish)

@@ -303,18 +303,20 @@ def measure_macro(units: Units, cascade: Cascade, names: Iterable[str] = MACRO) 
     0 of 0 are left out, and ``of`` counts the items that are in.
     """
     note = _note(cascade)
-    made = {}
-    for name in names:
-        formula = FORMULAS[name]
-        over = None
-        if formula.over:
-            other = FORMULAS[formula.over]
-            over = _per_item(cascade, other.events, other.of, is_f1=True)
-        is_f1 = formula.kind == F1 or bool(formula.over)
-        value = _per_item(cascade, formula.events, formula.of, is_f1=is_f1, over=over)
-        upper = None if formula.upper is None else _per_item(cascade, *formula.upper, is_f1=is_f1, over=over)
-        made[name] = Sampled(value, RATE if formula.over else MEAN, None, upper, note)
-    return measure(units, made)
+    return measure(units, {name: sampled_by_item(cascade, name, note) for name in names})
+
+
+def sampled_by_item(cascade: Cascade, name: str, note: str = "") -> Sampled:
+    """What a metric of each item for itself is made of."""
+    formula = FORMULAS[name]
+    over = None
+    if formula.over:
+        other = FORMULAS[formula.over]
+        over = _per_item(cascade, other.events, other.of, is_f1=True)
+    is_f1 = formula.kind == F1 or bool(formula.over)
+    value = _per_item(cascade, formula.events, formula.of, is_f1=is_f1, over=over)
+    upper = None if formula.upper is None else _per_item(cascade, *formula.upper, is_f1=is_f1, over=over)
+    return Sampled(value, RATE if formula.over else MEAN, None, upper, note)
 
 
 def _per_item(

@@ -53,22 +53,42 @@ class Entry:
 
     def load(self) -> Any:
         """The function that computes it."""
-        module, name = self.function.split(":")
-        return getattr(import_module(f"pytest_novelty.metrics.{module}"), name)
+        return _load(self.function)
+
+
+def _load(function: str) -> Any:
+    module, name = function.split(":")
+    return getattr(import_module(f"pytest_novelty.metrics.{module}"), name)
 
 
 @dataclass(frozen=True, slots=True)
 class Metric(Entry):
-    """A metric of one view."""
+    """A metric of one view. ``cited`` and ``cited_title``: its function and its title for protocols whose positive verdicts cite
+    evidence, where these are others: what the cascade begins with is per vote, as all of its steps are.
+    """
+
+    cited: str = ""
+    cited_title: str = ""
+
+    def title_for(self, protocol: str) -> str:
+        """What the terminal calls it."""
+        return self.cited_title if self.cited_title and protocol in _CITED else self.title
+
+    def is_per_vote(self, protocol: str) -> bool:
+        """It comes from the counts of the cascade: averaged over votes and orders, without a majority."""
+        return self._function_for(protocol).startswith("grounded:")
+
+    def _function_for(self, protocol: str) -> str:
+        return self.cited if self.cited and protocol in _CITED else self.function
 
     def compute(self, view: View) -> Estimate:
         """The estimate for one view."""
-        estimate: Estimate = self.load()(view)
+        estimate: Estimate = _load(self._function_for(view.suite.protocol))(view)
         return estimate
 
     def later(self, view: View) -> Computed:
         """The same with its bootstrap still to come."""
-        function = self.load()
+        function = _load(self._function_for(view.suite.protocol))
         computed: Computed = getattr(function, "later", function)(view)
         return computed
 
@@ -108,14 +128,16 @@ _AUDITED: Final = ("similarity", "entailment")
 _SIMILAR: Final = ("similarity",)
 _CITED: Final = ("similarity", "grouping")
 _GROUPED: Final = ("grouping",)
-_ORDERED: Final = ("pairwise", "similarity")
-_TURNED: Final = (*_ORDERED, "grouping")
+_ORDERED: Final = ("pairwise", "similarity", "grouping")
 
 _GROUNDED: Final = (
     ("hallucination_rate", "evidence not in what was shown", UNIT, _CITED, "low"),
     ("missing_evidence_rate", "evidence missing", UNIT, _CITED, "low"),
     ("missing_reason_rate", "reason missing", UNIT, _CITED, "low"),
+    ("ungrounded_rate", "evidence missing or not shown", UNIT, _CITED, "low"),
     ("mismatch_rate", "reason beyond the evidence", UNIT, _CITED, "low"),
+    ("verified_rate", "evidence there, reason follows", UNIT, _CITED, "high"),
+    ("unchecked_rate", "reason not checked", UNIT, _CITED, "low"),
     ("grounded_f1", "F1 after hallucination", UNIT, _CITED, "high"),
     ("verified_f1", "F1 after mismatch", UNIT, _CITED, "high"),
     ("verified_precision", "positives right and verified", UNIT, _CITED, "high"),
@@ -127,12 +149,15 @@ _GROUNDED: Final = (
     ("hallucination_rate_all", "all positives: not shown", UNIT, _CITED, "low"),
     ("missing_evidence_rate_all", "all positives: none cited", UNIT, _CITED, "low"),
     ("missing_reason_rate_all", "all positives: no reason", UNIT, _CITED, "low"),
+    ("ungrounded_rate_all", "all positives: without support", UNIT, _CITED, "low"),
     ("mismatch_rate_all", "all positives: beyond it", UNIT, _CITED, "low"),
+    ("verified_rate_all", "all positives: verified", UNIT, _CITED, "high"),
+    ("unchecked_rate_all", "all positives: not checked", UNIT, _CITED, "low"),
     ("positive_accuracy", "right votes, similar papers", UNIT, _SIMILAR, "high"),
     ("negative_accuracy", "right votes, other papers", UNIT, _SIMILAR, "high"),
-    ("pair_f1", "F1 of pairs of papers", UNIT, _GROUPED, "high"),
-    ("pair_precision", "pairs of papers that are right", UNIT, _GROUPED, "high"),
-    ("pair_recall", "pairs of papers found", UNIT, _GROUPED, "high"),
+    ("pair_f1", "F1 of pairs, per vote", UNIT, _GROUPED, "high"),
+    ("pair_precision", "pairs: right, per vote", UNIT, _GROUPED, "high"),
+    ("pair_recall", "pairs found, per vote", UNIT, _GROUPED, "high"),
     ("adjusted_rand", "adjusted Rand index", SIGNED, _GROUPED, "high"),
     ("kappa", "agrees with gold beyond chance", SIGNED, ("entailment",), "high"),
 )
@@ -151,7 +176,16 @@ CATALOGUE: Final[dict[str, Metric]] = {
             "classification:soft_accuracy",
             labelled=True,
         ),
-        Metric("accuracy", "right", SHARE, (*_LABELLED, "grouping"), "high", "classification:accuracy", labelled=True),
+        Metric(
+            "accuracy",
+            "right",
+            SHARE,
+            (*_LABELLED, "grouping"),
+            "high",
+            "classification:accuracy",
+            labelled=True,
+            cited_title="right, by majority",
+        ),
         Metric(
             "macro_f1",
             "mean F1 of both labels",
@@ -161,6 +195,7 @@ CATALOGUE: Final[dict[str, Metric]] = {
             "classification:macro_f1",
             labelled=True,
             is_mean=False,
+            cited_title="mean F1 of both, by majority",
         ),
         Metric(
             "f1_novel", "F1 of novel", UNIT, _POINT, "high", "classification:f1_novel", labelled=True, is_mean=False
@@ -175,7 +210,18 @@ CATALOGUE: Final[dict[str, Metric]] = {
             labelled=True,
             is_mean=False,
         ),
-        Metric("f1", "F1 of the verdicts", UNIT, _AUDITED, "high", "classification:f1", labelled=True, is_mean=False),
+        Metric(
+            "f1",
+            "F1 of the verdicts",
+            UNIT,
+            _AUDITED,
+            "high",
+            "classification:f1",
+            labelled=True,
+            is_mean=False,
+            cited="grounded:f1",
+            cited_title="F1 per vote",
+        ),
         Metric(
             "precision",
             "positive verdicts: right",
@@ -185,6 +231,8 @@ CATALOGUE: Final[dict[str, Metric]] = {
             "classification:precision",
             labelled=True,
             is_mean=False,
+            cited="grounded:precision",
+            cited_title="positive votes: right",
         ),
         Metric(
             "recall",
@@ -195,6 +243,8 @@ CATALOGUE: Final[dict[str, Metric]] = {
             "classification:recall",
             labelled=True,
             is_mean=False,
+            cited="grounded:recall",
+            cited_title="positives found, per vote",
         ),
         *(
             Metric(
@@ -224,7 +274,7 @@ CATALOGUE: Final[dict[str, Metric]] = {
         Metric("abstention_rate", "abstentions", SHARE, _ALL, "low", "classification:abstention_rate"),
         Metric("invalid_rate", "invalid answers", SHARE, _ALL, "low", "classification:invalid_rate"),
         Metric(
-            "retest_flip_rate", "same question, other vote", UNIT, _VOTED, "low", "stability:retest_flip_rate", votes=2
+            "retest_flip_rate", "same question, other vote", UNIT, _ALL, "low", "stability:retest_flip_rate", votes=2
         ),
         Metric(
             "position_bias",
@@ -239,7 +289,7 @@ CATALOGUE: Final[dict[str, Metric]] = {
             "order_inconsistency",
             "verdict turns with the order",
             SHARE,
-            _TURNED,
+            _ORDERED,
             "low",
             "stability:order_inconsistency",
             both_orders=True,

@@ -43,7 +43,7 @@ def find_causes(pair: Pair) -> Causes:
         return Causes()
     found = find_move(pair)
     together = None if found.moved is None else _together(pair)
-    return replace(found, together=together, silenced=_silenced(pair))
+    return replace(found, together=together, silenced=silenced_p(pair))
 
 
 def find_move(pair: Pair, *, scores: bool = True) -> Causes:
@@ -58,7 +58,8 @@ def find_move(pair: Pair, *, scores: bool = True) -> Causes:
     return Causes() if by_votes is None or null is None else Causes(by_votes, null.method, null=null)
 
 
-def _silenced(pair: Pair) -> float | None:
+def silenced_p(pair: Pair) -> float | None:
+    """Swap test of the shares of valid votes; None where nothing was asked."""
     known = np.isfinite(pair.lost)
     if not known.any():
         return None

@@ -44,7 +44,9 @@ def accuracy(view: View) -> Estimate:
     """Share of labelled instances whose outcome is the gold label; ties, incomplete and invalid earn nothing."""
     if why := _no_labels(view):
         return Estimate.undefined(why)
-    return _refitted(view, share(view, view.correct, view.labelled, support(view)), threshold.accuracy)
+    is_auditor = view.suite.protocol == "entailment"  # has its validation's interval, as published (STATISTICS.md 2)
+    found = share(view, view.correct, view.labelled, support(view), by_wilson=is_auditor)
+    return _refitted(view, found, threshold.accuracy)
 
 
 @deferrable
@@ -151,7 +153,7 @@ def _part_of(view: View, of_sums: Callable[[FloatArray], FloatArray], columns: t
     rows = confusion(view)
     among = view.labelled & (rows[:, list(columns)].sum(axis=1) > 0)
     return ratio_in_unit(
-        view, rows, of_sums, among, max(1, int(among.sum())), support(view) if among.any() else "0 of 0"
+        view, rows, of_sums, among, max(1, int(among.sum())), support(view) if among.any() else "0 of 0", is_share=True
     )
 
 

@@ -11,8 +11,8 @@ import numpy as np
 
 from pytest_novelty.metrics import variants
 from pytest_novelty.metrics.causes import find_move
-from pytest_novelty.metrics.deferred import settle
-from pytest_novelty.metrics.differences import STAR, Change, changes_later, settle_changes
+from pytest_novelty.metrics.deferred import Computed, settle
+from pytest_novelty.metrics.differences import STAR, Change, changes_later, difference, settle_changes
 from pytest_novelty.metrics.intervals import paired_share_interval
 from pytest_novelty.metrics.own_noise import flips_of_two_runs
 from pytest_novelty.metrics.pairing import Pair
@@ -39,6 +39,8 @@ class Comparison:
     seen: what the test would have seen with 80 % power. noise: where it saw one, the share of verdicts that the
         two judges' own noise would change.
     needed: about how many instances would decide the difference (80 % power); None if decided or hopeless.
+    verified: of judges that cite evidence, verified F1 of first minus second, Holm-adjusted over the pairs of judges; undefined
+        where they have other auditors, since one may be stricter than the other. None where nothing is audited.
     sentence, advice: the same in words, and what ``needed`` would cost (made by :mod:`pytest_novelty.comparing`).
     """
 
@@ -64,6 +66,7 @@ class Comparison:
     noise: float | None = None
     sentence: str = ""
     advice: str = ""
+    verified: Change | None = None
 
     @property
     def starred(self) -> bool:
@@ -103,6 +106,22 @@ def compare_all(views: Mapping[str, Sides], against: str | None = None) -> list[
             noise=_mean([_own_flips(side, noise) for side in (item.pair.one, item.pair.other)]) if moved else None,
         )
     return compared
+
+
+def compare_verified(found: Sequence[tuple[Pair, Sequence[str]]]) -> list[Change]:
+    """The difference of verified F1 of each pair of judges, with the auditors whose word counts for the two."""
+    later: list[tuple[Computed, float | None]] = []
+    for pair, auditors in found:
+        if len(set(auditors)) > 1:
+            later.append((Estimate.undefined(f"other auditors: {' and '.join(auditors)}"), None))
+        else:
+            later.append(difference("verified_f1", pair, {}, {}))
+    estimates = settle([computed for computed, _ in later])
+    adjusted = holm([p for _, p in later])
+    return [
+        Change("verified_f1", estimate, p, own)
+        for estimate, (_, p), own in zip(estimates, later, adjusted, strict=True)
+    ]
 
 
 def _adjusted(changed: Sequence[Sequence[Change]]) -> list[tuple[Change, ...]]:

@@ -27,12 +27,15 @@ from pytest_novelty.metrics.sampled import Counted, Sampled, pair_rows
 from pytest_novelty.metrics.view import Estimate
 from pytest_novelty.model import NOVEL
 
+GROUNDED: Final = ("hallucination_rate", "missing_evidence_rate", "mismatch_rate", "verified_f1")
+"""Of judges that cite evidence: it may change while every verdict stays."""
+
 CHANGES: Final = {
     "pairwise": ("strict_accuracy", "soft_accuracy", "tie_rate", "invalid_rate", "retest_flip_rate", "position_bias"),
     "pointwise": ("accuracy", "macro_f1", "auroc", "tie_rate", "invalid_rate", "retest_flip_rate"),
-    "similarity": ("accuracy", "macro_f1", "f1", "tie_rate", "invalid_rate", "retest_flip_rate"),
+    "similarity": ("accuracy", "macro_f1", "f1", "tie_rate", "invalid_rate", "retest_flip_rate", *GROUNDED),
     "entailment": ("accuracy", "macro_f1", "f1", "tie_rate", "invalid_rate", "retest_flip_rate"),
-    "grouping": ("accuracy", "tie_rate", "invalid_rate"),
+    "grouping": ("accuracy", "tie_rate", "invalid_rate", *GROUNDED),
 }
 """The metrics whose change is reported, by protocol."""
 
@@ -99,7 +102,7 @@ def difference(
     if not len(pair):
         return Estimate.undefined("no instance was judged by both"), None
     metric = CATALOGUE[name]
-    if metric.function.startswith("grounded:"):
+    if metric.is_per_vote(pair.one.suite.protocol):
         return _difference_of_rates(name, pair)
     one = known_one.get(name) or metric.compute(pair.one)
     other = known_other.get(name) or metric.compute(pair.other)

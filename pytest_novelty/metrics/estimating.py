@@ -12,7 +12,7 @@ from dataclasses import replace
 import numpy as np
 
 from pytest_novelty.metrics.deferred import Computed, Pending
-from pytest_novelty.metrics.intervals import share_interval, signed_interval, unit_interval
+from pytest_novelty.metrics.intervals import share_interval, signed_interval, unit_interval, wilson
 from pytest_novelty.metrics.resampling import BoolArray, FloatArray, Interval, Statistic, evaluate, unit_rows
 from pytest_novelty.metrics.view import Estimate, View
 
@@ -20,12 +20,16 @@ SMALLEST_EXCESS = -0.5
 """The least excess flip of one instance: two votes each, one for each label, on both sides."""
 
 
-def share(view: View, events: BoolArray, among: BoolArray, note: str = "") -> Estimate:
-    """The share of ``events`` among the instances ``among``; exact (Clopper-Pearson)."""
+def share(view: View, events: BoolArray, among: BoolArray, note: str = "", *, by_wilson: bool = False) -> Estimate:
+    """The share of ``events`` among the instances ``among``; exact (Clopper-Pearson). ``by_wilson``: if they are independent."""
     kept = events[among]
     if not len(kept):
         return Estimate.undefined(note or "no instance to count")
-    interval = share_interval(kept, view.clusters_of(among), view.level)
+    clusters = view.clusters_of(among)
+    if by_wilson and clusters is None:
+        interval = wilson(float(kept.mean()), len(kept), view.level)
+    else:
+        interval = share_interval(kept, clusters, view.level)
     estimate = _estimate(float(kept.mean()), interval, len(kept), note, float(kept.std()))
     return replace(estimate, values=np.where(among, events.astype(np.float64), np.nan))
 
@@ -98,8 +102,12 @@ def ratio_in_unit(
     among: BoolArray,
     denominators: int,
     note: str = "",
+    *,
+    is_share: bool = False,
 ) -> Computed:
-    """A metric in [0, 1] of summed counts, such as an F1."""
+    """A metric in [0, 1] of summed counts, such as an F1. ``is_share``: of the instances in its denominator, each of which counts
+    once, so that its interval is never narrower than for so many that are independent.
+    """
     kept = rows[among]
     if not len(kept):
         return Estimate.undefined(note or "no instance to count")
@@ -112,7 +120,7 @@ def ratio_in_unit(
         interval = unit_interval(
             stat,
             denominators=denominators,
-            cap=4 * len(kept),
+            cap=denominators if is_share else 4 * len(kept),
             resampler=pending.resampler,
             level=view.level,
             bootstrap=core,

@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import combinations, product
+from typing import NamedTuple
 
 import numpy as np
 
@@ -19,6 +21,9 @@ from pytest_novelty.metrics.resampling import BoolArray, FloatArray, IntArray
 from pytest_novelty.metrics.stability import excess
 
 DRAWS = 20_000
+FEWEST_DRAWS = 2_000
+_MOST_DRAWN = 10**7
+"""Of the kinds of requests together: about a second."""
 SCORE_DRAWS = 9_999
 LEAST = 1e-12
 """No p is said to be smaller: the Fourier transforms are exact to about that."""
@@ -47,7 +52,7 @@ def splits(pooled: Tally, size: int) -> tuple[IntArray, FloatArray]:
 
 @dataclass(frozen=True)
 class Null:
-    """The distribution of the mean excess over ``n`` instances. ``exact``: enumerated; else ``DRAWS`` seeded re-splits."""
+    """The distribution of the mean excess over ``n`` instances. ``exact``: enumerated; else seeded re-splits."""
 
     n: int
     values: FloatArray  # sorted
@@ -60,10 +65,10 @@ class Null:
         return math.sqrt(max(0.0, float(np.square(self.values - mean) @ self.chances)))
 
     def tail(self, observed: float) -> float:
-        """Chance of at least so large an excess; with draws at least 1 / (DRAWS + 1)."""
+        """Chance of at least so large an excess; with draws at least 1 / (draws + 1)."""
         chance = float(self.chances[self.values >= observed - _TOLERANCE].sum())
         if not self.exact:
-            return (chance * DRAWS + 1) / (DRAWS + 1)
+            return (chance * len(self.values) + 1) / (len(self.values) + 1)
         return min(1.0, max(round(chance, 12), LEAST))  # rounded, or 1/100 might miss a level of 1/100
 
     def critical(self, alpha: float) -> float:
@@ -75,7 +80,7 @@ class Null:
 
     @property
     def method(self) -> str:
-        return "exact" if self.exact else f"{DRAWS:,} re-splits, p to {1 / (DRAWS + 1):.0e}"
+        return "exact" if self.exact else f"{len(self.values):,} re-splits, p to {1 / (len(self.values) + 1):.0e}"
 
 
 def null_of_excess(one: IntArray, other: IntArray, seed: int = 0) -> Null | None:
@@ -145,6 +150,52 @@ def _drawn(groups: Counter[_Group], n: int, seed: int) -> Null:
         values, chances = _excess_of_splits(pooled, size, rest)
         total += rng.multinomial(count, chances / chances.sum(), size=DRAWS) @ values / orders
     return Null(n, np.sort(total) / n, np.full(DRAWS, 1 / DRAWS), False)
+
+
+class Request(NamedTuple):
+    """Votes that are further apart or less. ``distances``: (votes, votes) in [0, 1], the ``first`` ones of the one side;
+    ``orders``: how many of the instance count.
+    """
+
+    distances: FloatArray
+    first: int
+    orders: int
+
+
+def null_of_requests(requests: Sequence[Request], n: int, seed: int = 0) -> Null | None:
+    """The null distribution of the mean excess over ``n`` instances, from seeded re-splits of whole votes; None without any.
+
+    Of thousands of requests there are fewer re-splits: their mean is the nearer to normal.
+    """
+    if not requests:
+        return None
+    laws: Counter[tuple[float, ...]] = Counter()
+    for distances, first, orders in requests:
+        if distances.any():  # else no re-split differs from another
+            values = excess_of_takes(distances, _takes(len(distances), first, seed)) / orders
+            laws[tuple(np.sort(np.round(values, 12)).tolist())] += 1
+    if not laws:
+        return Null(n, np.zeros(1), np.ones(1), True)
+    rng = np.random.default_rng([seed, n])
+    draws = max(FEWEST_DRAWS, min(DRAWS, _MOST_DRAWN // len(laws)))
+    total = np.zeros(draws)
+    for law, count in sorted(laws.items()):
+        values, ways = np.unique(law, return_counts=True)
+        total += rng.multinomial(count, ways / ways.sum(), size=draws) @ values
+    return Null(n, np.sort(total) / n, np.full(draws, 1 / draws), False)
+
+
+def excess_of_takes(distances: FloatArray, takes: BoolArray) -> FloatArray:
+    """(ways,) by how much votes of different sides are further apart than those of one. ``takes``: (ways, votes) which are the
+    first side's, at least two of them and not all but one. With distances of 0 and 1 it is :func:`~.stability.excess`.
+    """
+    first = takes.astype(np.float64)
+    rest = 1.0 - first
+    sizes, others = first.sum(axis=1), rest.sum(axis=1)
+    across = np.einsum("wi,ij,wj->w", first, distances, rest) / (sizes * others)
+    own = np.einsum("wi,ij,wj->w", first, distances, first) / (sizes * (sizes - 1))
+    theirs = np.einsum("wi,ij,wj->w", rest, distances, rest) / (others * (others - 1))
+    return np.asarray(across - (own + theirs) / 2)
 
 
 # --- flips by noise alone -----------------------------------------------------------------------------------

@@ -70,6 +70,10 @@ def extreme(usual: Mapping[str, Estimate], strict: Mapping[str, Estimate], over:
     chosen = usual[name]
     note = f"{'most' if largest else 'least'} under {name}"
     note = _joined(note, chosen.note)
+    bounds = [one.bounds or (one.value or 0.0, one.value or 0.0) for one in usual.values()]
+    if any(one.bounds for one in usual.values()):
+        ends = pick(low for low, _ in bounds), pick(high for _, high in bounds)
+        chosen = replace(chosen, bounds=ends, unaudited=sum(one.unaudited for one in usual.values()))
     if any(bound is None for bound in (*near, *far)):
         return replace(chosen, low=None, high=None, note=note, values=None)
     inner, outer = pick(b for b in near if b is not None), pick(b for b in far if b is not None)

@@ -6,7 +6,7 @@ Every vote counts: the k votes of each order are the samples over which metrics 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Final
 
@@ -18,6 +18,7 @@ from pytest_novelty.metrics import cascade, partitions
 from pytest_novelty.metrics.agreement import validate
 from pytest_novelty.metrics.auditors import opinion_of, opinions_of
 from pytest_novelty.metrics.cascade import Cascade, measure_cascade, measure_macro, measure_strata
+from pytest_novelty.metrics.classification import LOOKED_UP_NOTE, UNLABELLED_NOTE
 from pytest_novelty.metrics.resampling import FloatArray
 from pytest_novelty.metrics.sampled import MEAN, Rate, Sampled
 from pytest_novelty.metrics.view import Estimate, View
@@ -78,7 +79,9 @@ RATES: Final = (
     "hallucination_rate_all",
     "missing_evidence_rate_all",
     "missing_reason_rate_all",
+    "ungrounded_rate_all",
     "mismatch_rate_all",
+    "verified_rate_all",
     "unchecked_rate_all",
 )
 """What a report tells, in its order."""
@@ -87,8 +90,7 @@ RATES: Final = (
 @dataclass(frozen=True)
 class Grounding:
     """What became of the evidence of a view. ``rates``: by name, of all items together; ``macro``: of groupings, means over sets.
-    ``failures``: spans by why they fail; ``audited``: an auditor was asked, if in vain; ``strata``: by stratum and value, the F1s
-    and rates.
+    ``failures``: spans by why they fail; ``audited``: an auditor was asked; ``strata``: by stratum and value, the F1s and rates.
     """
 
     rates: Mapping[str, Rate]
@@ -109,19 +111,19 @@ def cascade_of(view: View) -> Cascade:
 def ground(view: View) -> Grounding:
     """Everything that a report tells of a view's evidence."""
     rates = _rates(view)
-    counts = _counts(view)
+    counts = counts_of(view)
     macro = measure_macro(view, counts) if view.suite.protocol == "grouping" else {}
-    settled = _is_settled(view)
+    settled = is_settled(view)
     failures: dict[str, int] = {}
     for found in _grounds(view):
         for failure in found.failures:
             if failure:
                 failures[failure] = failures.get(failure, 0) + 1
     return Grounding(
-        {name: rate for name, rate in rates.items() if settled or _base(name) not in _AUDITED},
+        {name: rate for name, rate in rates.items() if settled or not needs_audit(name)},
         {name: rate for name, rate in macro.items() if settled or name not in _AUDITED},
         dict(sorted(failures.items(), key=lambda pair: (-pair[1], pair[0]))),
-        _is_asked(view),
+        _is_audited(view),
         {name: measure_strata(view, counts, values, _steps(settled)) for name, values in _strata(view).items()},
     )
 
@@ -146,34 +148,44 @@ def _base(name: str) -> str:
     return name.removesuffix("_false").removesuffix("_all")
 
 
+def needs_audit(name: str) -> bool:
+    """The metric says nothing where no reason was judged."""
+    return _base(name) in _AUDITED
+
+
 def rate_of(view: View, name: str) -> Estimate:
     """One rate as a metric of the catalogue."""
-    if view.unlabelled and not name.endswith("_all"):
-        return Estimate.undefined("the suite has no gold labels")
-    if name not in _OF_LABELS and not _is_told(view):
-        return Estimate.undefined(NO_EVIDENCE)
-    if _base(name) in _AUDITED and not _is_settled(view):
-        return Estimate.undefined(NOT_AUDITED)
-    return _rates(view)[name].estimate
+    why = _why_undefined(view, name)
+    if why:
+        return Estimate.undefined(why)
+    estimate = _rates(view)[name].estimate
+    return estimate if estimate.bounds is None else replace(estimate, unaudited=_unaudited(view))
 
 
 def sampled_of(view: View, name: str) -> Sampled | str:
     """What a metric of the catalogue is made of, (instances of the view, votes); or why it is undefined."""
-    if view.unlabelled and not name.endswith("_all"):
-        return "the suite has no gold labels"
-    if name not in _OF_LABELS and not _is_told(view):
-        return NO_EVIDENCE
-    if _base(name) in _AUDITED and not _is_settled(view):
-        return NOT_AUDITED
-    counts = _counts(view)
+    if why := _why_undefined(view, name):
+        return why
+    counts = counts_of(view)
     if name == "adjusted_rand":
         return Sampled(partitions.count_rand(counts, sets_of(view)), MEAN)
     return cascade.sampled(counts, name.removeprefix("pair_"))
 
 
+def _why_undefined(view: View, name: str) -> str:
+    """Why a metric of the catalogue cannot be told of a view; empty if it can."""
+    if view.unlabelled and not name.endswith("_all"):
+        return UNLABELLED_NOTE
+    if name in OF_VERDICTS and view.may_have_looked_up:
+        return LOOKED_UP_NOTE
+    if name not in _OF_LABELS and not _is_told(view):
+        return NO_EVIDENCE
+    return NOT_AUDITED if needs_audit(name) and not is_settled(view) else ""
+
+
 def _is_told(view: View) -> bool:
     """What became of evidence is known of some positive verdict, if there is any: a report may leave it out."""
-    return any(True for _ in _grounds(view)) or not _counts(view).counts[..., cascade.OPEN].any()
+    return any(True for _ in _grounds(view)) or not counts_of(view).counts[..., cascade.OPEN].any()
 
 
 def _metric(name: str) -> Callable[[View], Estimate]:
@@ -188,6 +200,9 @@ hallucination_rate = _metric("hallucination_rate")
 missing_evidence_rate = _metric("missing_evidence_rate")
 mismatch_rate = _metric("mismatch_rate")
 missing_reason_rate = _metric("missing_reason_rate")
+ungrounded_rate = _metric("ungrounded_rate")
+verified_rate = _metric("verified_rate")
+unchecked_rate = _metric("unchecked_rate")
 hallucination_rate_false = _metric("hallucination_rate_false")
 missing_evidence_rate_false = _metric("missing_evidence_rate_false")
 mismatch_rate_false = _metric("mismatch_rate_false")
@@ -195,6 +210,9 @@ hallucination_rate_all = _metric("hallucination_rate_all")
 missing_evidence_rate_all = _metric("missing_evidence_rate_all")
 missing_reason_rate_all = _metric("missing_reason_rate_all")
 mismatch_rate_all = _metric("mismatch_rate_all")
+ungrounded_rate_all = _metric("ungrounded_rate_all")
+verified_rate_all = _metric("verified_rate_all")
+unchecked_rate_all = _metric("unchecked_rate_all")
 positive_accuracy = _metric("positive_accuracy")
 negative_accuracy = _metric("negative_accuracy")
 retained_share = _metric("retained_share")
@@ -202,22 +220,22 @@ grounded_f1 = _metric("grounded_f1")
 verified_precision = _metric("verified_precision")
 verified_recall = _metric("verified_recall")
 verified_f1 = _metric("verified_f1")
-pair_precision = _metric("precision")
-pair_recall = _metric("recall")
-pair_f1 = _metric("f1")
+precision = pair_precision = _metric("precision")
+recall = pair_recall = _metric("recall")
+f1 = pair_f1 = _metric("f1")
 
 
 def adjusted_rand(view: View) -> Estimate:
     """The adjusted Rand index of a set's partition, averaged over sets and votes."""
     if view.unlabelled:
-        return Estimate.undefined("the suite has no gold labels")
-    return partitions.measure_rand(view, _counts(view), sets_of(view)).estimate
+        return Estimate.undefined(UNLABELLED_NOTE)
+    return partitions.measure_rand(view, counts_of(view), sets_of(view)).estimate
 
 
 def kappa(view: View) -> Estimate:
     """Cohen's kappa of an auditor's outcomes and the gold labels; those without a label of the two are left out."""
     if view.unlabelled:
-        return Estimate.undefined("the suite has no gold labels")
+        return Estimate.undefined(UNLABELLED_NOTE)
     return validate(view, opinions_of(view), [opinion_of(instance.gold) for instance in view.instances]).kappa
 
 
@@ -257,23 +275,31 @@ def _grounds(view: View) -> Iterable[Ground]:
     return (found for result in view.results for vote in result.outcome.votes for found in vote.grounds)
 
 
-def _is_asked(view: View) -> bool:
-    """An auditor was to be asked about some reason, also where no audit could be had."""
-    return any(result.audits.wanted for result in view.results) or any(
-        found.supported is not None for found in _grounds(view)
+def _is_audited(view: View) -> bool:
+    """An auditor was asked, also where it gave no verdict: what that leaves open has bounds."""
+    wanted = any(result.audits.wanted for result in view.results)
+    return wanted or any(found.supported is not None for found in _grounds(view))
+
+
+def _unaudited(view: View) -> int:
+    """Statements, counted in every vote, that an auditor could be asked about and that have no verdict of one."""
+    return sum(
+        found.supported is None and found.has_reason and set(_words(found)) <= {cascade.VERIFIED}
+        for found in _grounds(view)
     )
 
 
-def _is_settled(view: View) -> bool:
-    """Somebody was asked; or there was nothing to ask, since no positive verdict came so far: then nothing is open, either."""
+def is_settled(view: View) -> bool:
+    """An auditor was asked; or no positive verdict came so far that a reason was there to judge: then nothing is open, either."""
     key = "settled"
     if key not in view.memo:
-        is_open = bool(_counts(view).counts[..., cascade.OPEN].any())
-        view.memo[key] = _is_asked(view) or not is_open
+        is_open = bool(counts_of(view).counts[..., cascade.OPEN].any())
+        view.memo[key] = _is_audited(view) or not is_open
     return bool(view.memo[key])
 
 
-def _counts(view: View) -> Cascade:
+def counts_of(view: View) -> Cascade:
+    """Counts of the view's verdicts, or of pairs of papers, under its policy for failures."""
     if "cascade" not in view.memo:
         counts = cascade_of(view)
         view.memo["cascade"] = counts.without_failures() if view.failures == "drop" else counts
@@ -284,7 +310,7 @@ def _counts(view: View) -> Cascade:
 def _rates(view: View) -> Mapping[str, Rate]:
     key = f"rates {view.level}"
     if key not in view.memo:
-        view.memo[key] = measure_cascade(view, _counts(view), RATES)
+        view.memo[key] = measure_cascade(view, counts_of(view), RATES)
     found: Mapping[str, Rate] = view.memo[key]
     return found
 

@@ -111,7 +111,7 @@ class Pair:
 def _valid_share(view: View) -> FloatArray:
     """(n,) valid votes, and scores where there are no labels, of those that were asked for."""
     asked = np.array([len(result.outcome.votes) for result in view.results])
-    valid = view.counts.sum(axis=(1, 2))
+    valid = np.array([sum(vote.label is not None for vote in result.outcome.votes) for result in view.results])
     scored = np.array([len(row) for row in view.vote_scores])
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.asarray(np.maximum(valid, scored) / asked, dtype=np.float64)

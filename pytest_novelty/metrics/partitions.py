@@ -31,7 +31,6 @@ from pytest_novelty.metrics.cascade import (
 )
 from pytest_novelty.metrics.resampling import BoolArray, FloatArray, IntArray
 from pytest_novelty.metrics.sampled import MEAN, Counted, Rate, Sampled, Units, measure
-from pytest_novelty.metrics.stability import excess
 
 Groups: TypeAlias = Sequence[Sequence[int]]
 """Members by place, 0-based. A paper in no group is alone."""
@@ -223,13 +222,3 @@ def order_inconsistency(orders: Sequence[IntArray]) -> float:
         return float("nan")
     majorities = np.array([np.sign(votes[:, 0] - votes[:, 1]) for votes in known])
     return float((majorities != majorities[0]).any())
-
-
-def excess_order_flip(orders: Sequence[IntArray]) -> float:
-    """How much more the votes on a pair differ between orders than within one, averaged over pairs and orders.
-
-    In expectation the mean squared effect of the order: 0 for a judge that is merely noisy. nan without two votes in two orders.
-    """
-    known = [votes for votes in orders if (votes.sum(axis=1) >= 2).any()]
-    found = [excess(one, other).mean() for place, one in enumerate(known) for other in known[place + 1 :]]
-    return float(np.mean(found)) if found else float("nan")

@@ -24,6 +24,16 @@ def smallest_deciding_n(threshold: float, direction: Direction = "<=", level: fl
     return max(1, math.ceil(round(math.log((1 - level) / 2) / math.log1p(-room), 9)))
 
 
+def smallest_deciding_rate(threshold: float, direction: Direction = "<=", level: float = 0.95) -> int | None:
+    """The same of a rate or a mean, whose interval is Wilson's there: instances with a part in its denominator (right positives,
+    of a rate of these); None: never.
+    """
+    room = threshold if direction == "<=" else 1 - threshold
+    if room <= 0:
+        return None
+    return max(1, math.ceil(round(two_sided_z(level) ** 2 * (1 - room) / room, 9)))
+
+
 def can_pass_share(
     direction: Direction, threshold: float, n: int, clusters_count: int | None = None, level: float = 0.95
 ) -> bool:

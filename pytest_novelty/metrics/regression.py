@@ -13,8 +13,10 @@ from pytest_novelty.metrics.causes import find_move
 from pytest_novelty.metrics.deferred import Computed, settle
 from pytest_novelty.metrics.differences import CHANGES, STAR, difference
 from pytest_novelty.metrics.pairing import Pair
+from pytest_novelty.metrics.regrouping import find_regrouping, pairs_shift
 from pytest_novelty.metrics.score_pairs import score_shift
 from pytest_novelty.metrics.view import Estimate, View
+from pytest_novelty.protocols import has_two_labels
 
 _NOT_PAIRED = ("cost_usd", "score_levels", "cyclic_triads", "reliability", "kappa")
 """Counted, or no mean over instances: their values stand side by side, without a difference."""
@@ -57,7 +59,8 @@ class MetricChange:
 
 @dataclass(frozen=True)
 class Turned:
-    """How the verdicts of two runs differ: as ``flip_rate``, ``null_flip_rate`` and ``vote_shift`` of now against then.
+    """How the verdicts of two runs differ: as ``flip_rate``, ``null_flip_rate`` and ``vote_shift`` of now against then;
+    of groupings the shift is of pairs of papers (``pairs_shift``).
 
     ``score_shift``: of judges that score. ``p``: exchange test of the votes or (``by_scores``) the test of the scores;
     ``p_holm``: adjusted over the judges, suites and variants of a comparison.
@@ -125,15 +128,16 @@ def _paired(metric: Metric, pair: Pair) -> tuple[Computed, float | None]:
 
 def turned_verdicts(pair: Pair) -> Turned:
     """What became of the verdicts, not yet adjusted."""
+    two = has_two_labels(pair.one.suite.protocol)
     flips, nulls, shift, scores = settle(
         [
             variants.flip_rate(pair),
             variants.null_flip_rate.later(pair),
-            variants.vote_shift.later(pair),
+            variants.vote_shift.later(pair) if two else pairs_shift.later(pair),
             score_shift.later(pair),
         ]
     )
-    move = find_move(pair, scores=pair.one_scale or _undeclared(pair))
+    move = find_move(pair, scores=pair.one_scale or _undeclared(pair)) if two else find_regrouping(pair)
     return Turned(flips, nulls, shift, scores, variants.transitions(pair), move.by_scores, move.moved)
 
 

@@ -17,6 +17,7 @@ import numpy as np
 from pytest_novelty.metrics.deferred import Computed, Pending, settle
 from pytest_novelty.metrics.intervals import share_interval, signed_interval, unit_interval
 from pytest_novelty.metrics.resampling import (
+    TOLERANCE,
     BoolArray,
     FloatArray,
     IntArray,
@@ -167,6 +168,9 @@ def _compute(units: Units, part: Counted, metric: Sampled) -> Computed:
     if not math.isfinite(value):
         return Estimate.undefined("; ".join(filter(None, (metric.note, "0 of 0"))))
     resampler = units.resampler(len(unit_rows(stat)))
+    holding = units.clusters_of(involved)
+    # Where nothing varies a cluster counts once, and only if it has a part in the denominator.
+    least = n if holding is None or 0 < value < 1 else min(n, len(np.unique(holding)))
 
     values = part.events[among].sum(axis=1) / part.of[among].sum(axis=1) if is_mean else None
 
@@ -178,7 +182,7 @@ def _compute(units: Units, part: Counted, metric: Sampled) -> Computed:
         else:
             interval = unit_interval(
                 stat,
-                denominators=n,
+                denominators=least,
                 cap=4 * len(stat.rows) if is_mean or metric.kind in (F1, MEAN) else None,
                 resampler=resampler,
                 level=units.level,
@@ -204,6 +208,12 @@ def _estimate(value: float, interval: Interval | None, n: int, note: str) -> Est
     if interval is None:
         return Estimate(value, None, None, n, "", note or "too few instances for an interval")
     return Estimate(value, interval.low, interval.high, n, interval.method, note)
+
+
+def average(part: Counted) -> float | None:
+    """The ratio of each sample, averaged over the samples that have one, without an interval; None where none has."""
+    known = [value for value in _per_sample(part) if value is not None]
+    return sum(known) / len(known) if known else None
 
 
 def pair_rows(one: Counted, other: Counted) -> tuple[FloatArray, FloatArray, Callable[[FloatArray], FloatArray]]:
@@ -255,6 +265,7 @@ def _rate(metric: Sampled, settled: Sequence[Estimate]) -> Rate:
         notes.append(f"0 of 0 in {len(per_sample) - len(known)} of {len(per_sample)} samples, left out")
     if lower.value is not None and upper.value is not None and upper.value - lower.value > 1e-12:
         notes.append(f"between {lower.value:.3f} and {upper.value:.3f} over what was not checked")
+        own = own if own.value is None else replace(own, bounds=(lower.value, upper.value))
     estimate = replace(own, note="; ".join(notes))
     if own.value is not None:
         estimate = replace(estimate, low=lower.low, high=upper.high)
@@ -263,10 +274,15 @@ def _rate(metric: Sampled, settled: Sequence[Estimate]) -> Rate:
         lower.value,
         upper.value,
         tuple(per_sample),
-        float(np.std(known, ddof=1)) if len(known) > 1 else None,
+        _spread(known) if len(known) > 1 else None,
         tuple(metric.value.events.sum(axis=0).tolist()),
         tuple(metric.value.of.sum(axis=0).tolist()),
     )
+
+
+def _spread(values: Sequence[float]) -> float:
+    """Standard deviation (n - 1); of equal values 0, not what their mean's last digit leaves."""
+    return 0.0 if max(values) - min(values) <= TOLERANCE else float(np.std(values, ddof=1))
 
 
 def _per_sample(part: Counted) -> list[float | None]:

@@ -49,8 +49,8 @@ def _two_orders(view: View) -> str:
 
 @deferrable
 def retest_flip_rate(view: View) -> Computed:
-    """The chance that two votes of one request differ."""
-    values = mean_over_orders(disagreement(view.counts))
+    """The chance that two votes of one request differ; two groupings do if they are not the same groups."""
+    values = mean_over_orders(disagreement(view.label_counts))
     left_out = int((~np.isfinite(values)).sum())
     note = f"{left_out} instances with fewer than two valid votes left out" if left_out and left_out < len(view) else ""
     return mean_in_unit(view, values, note or ("needs two valid votes of a request" if left_out else ""))
@@ -105,13 +105,13 @@ def excess_order_flip(view: View) -> Computed:
     values = pull_of_order(view)
     if not np.isfinite(values).any():
         return Estimate.undefined("needs two valid votes in each order")
-    note = _both_orders_note(view, view.counts.sum(axis=-1) >= 2)
+    note = _both_orders_note(view, view.label_counts.sum(axis=-1) >= 2)
     return excess_mean(view, values, note)
 
 
 def pull_of_order(view: View) -> FloatArray:
-    """(n,) the excess of each pair's votes in the one order over those in the other; nan without two votes in both."""
-    return excess(view.counts[:, 0], view.counts[:, 1])
+    """(n,) the excess of each instance's votes in the one order over those in the other; nan without two votes in both."""
+    return excess(view.label_counts[:, 0], view.label_counts[:, 1])
 
 
 def _first_shown_sign(view: View) -> IntArray:

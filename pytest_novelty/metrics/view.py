@@ -46,8 +46,10 @@ class Estimate:
 
     ``n``: the instances it rests on. ``sd``: standard deviation of the per-instance values, where the metric is a mean (of
     their squares' mean, where it is the root of one). ``is_open``: a side of the interval stands for what could not be
-    estimated, and more instances would not close it. ``values``: what the metric is the mean (or the root of the mean) of,
-    (instances of the view,), nan where an instance has none; None where it is no mean.
+    estimated, and more instances would not close it. ``bounds``: what the value would be if everything that was not checked
+    turned out the one way or the other; None where all was. ``values``: what the metric is the mean (or the root of the mean)
+    of, (instances of the view,), nan where an instance has none; None where it is no mean. ``unaudited``: how many
+    statements wait for an auditor.
     """
 
     value: float | None
@@ -59,6 +61,8 @@ class Estimate:
     sd: float | None = None
     values: FloatArray | None = field(default=None, repr=False, compare=False)
     is_open: bool = False
+    bounds: tuple[float, float] | None = None
+    unaudited: int = 0
 
     @classmethod
     def undefined(cls, note: str, n: int = 0) -> Estimate:
@@ -246,6 +250,25 @@ class View:
                 elif vote.abstained or vote.status != OK:
                     tallies[row, place[vote.order], 3 if vote.abstained else 4] += 1
         return tallies
+
+    @cached_property
+    def label_counts(self) -> IntArray:
+        """(n, orders, labels): valid votes for each label that some vote of the instance has. Of protocols with two labels these
+        are the ``counts``; elsewhere (groupings) a column means another label in every instance.
+        """
+        if has_two_labels(self.suite.protocol):
+            return self.counts
+        place = {order: index for index, order in enumerate(self.orders)}
+        columns: list[dict[str, int]] = []
+        for result in self.results:
+            labels = (vote.label for vote in result.outcome.votes if vote.label is not None)
+            columns.append({label: column for column, label in enumerate(dict.fromkeys(labels))})
+        counts = np.zeros((len(self), max(1, len(place)), max(map(len, columns), default=0)), dtype=np.int64)
+        for row, result in enumerate(self.results):
+            for vote in result.outcome.votes:
+                if vote.label is not None:
+                    counts[row, place[vote.order], columns[row][vote.label]] += 1
+        return counts
 
     @cached_property
     def any_failed_vote(self) -> BoolArray:

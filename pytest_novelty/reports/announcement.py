@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from pytest_novelty.auditing import cites
+from pytest_novelty.auditing import WEAK, cites
 from pytest_novelty.gates import DEFAULT_STABILITY_GATE
-from pytest_novelty.granularity import CAPS, CHARACTERS_PER_TOKEN
+from pytest_novelty.granularity import CAPS, TOKENIZER
 from pytest_novelty.judges.base import Judge
 from pytest_novelty.judges.families import family_of
+from pytest_novelty.judges.routes import OPTION, Route
 from pytest_novelty.looks import SampleRange
 from pytest_novelty.plan import Plan, SuitePlan
+from pytest_novelty.profiles import DEFAULT
 from pytest_novelty.protocols import PROTOCOLS, thing_of
 from pytest_novelty.reports.text import plural, show_usd
 
@@ -99,17 +101,33 @@ def _accounts(judges: Sequence[Judge]) -> Iterator[str]:
 
 def _auditors(plan: Plan) -> Iterator[str]:
     """Who audits whom, and where nobody can tell whether the two are of one family."""
+    citing = [planned.suite.protocol for planned in plan.suites.values() if cites(planned.suite.protocol)]
+    if not citing:
+        return
     for judge in plan.judges:
-        if judge.name in plan.panels and any(
-            cites(planned.suite.protocol) and judge.judges(planned.suite.protocol) for planned in plan.suites.values()
-        ):
+        if not any(map(judge.judges, citing)):
+            continue
+        family = family_of(judge)
+        told = f"family {family}" if family else "whose family is not known (it may declare family)"
+        if judge.name in plan.panels:
             auditor, *others = plan.panels[judge.name]
-            family = family_of(judge)
-            told = f"family {family}" if family else "whose family is not known (it may declare family)"
-            yield f"{auditor.name}, {_price(auditor)}, audits {judge.name}, {told}"
+            yield f"{auditor.name}, {_price(auditor)}, audits {judge.name}, {told}{_says(plan.routed[judge.name])}"
             if others:
                 named = ", ".join(f"{other.name} ({_price(other)})" for other in others)
                 yield f"{named} audit the same for their agreement with {auditor.name}, whose word counts"
+        elif judge.name in plan.routed:
+            yield f"{WEAK}, which only compares words, audits {judge.name}, {told}{_says(plan.routed[judge.name])}"
+        elif plan.routed or plan.idle:
+            yield f"{WEAK}, which only compares words, audits {judge.name}, {told}: nothing says who else is to"
+    yield from plan.idle
+
+
+def _says(routes: Sequence[Route]) -> str:
+    """What says so, unless an option names the auditors of all judges."""
+    named = [route for route in routes if route.family or route.source != OPTION]
+    places = {source: [route for route in named if route.source == source] for source in {r.source for r in named}}
+    told = [f"{source}: {', '.join(route.text for route in rows)}" for source, rows in sorted(places.items())]
+    return f" ({'; '.join(told)})" if told else ""
 
 
 def calls_in_flight(plan: Plan, workers: int) -> int:
@@ -144,10 +162,11 @@ def _suite_line(plan: Plan, planned: SuitePlan, stored: int) -> str:
     if suite.blocklist:
         size += f" ({len(suite.blocklist)} more are on its blocklist)"
     variants = f", {plural(len(planned.variants), 'variant')}" if len(planned.variants) > 1 else ""
+    profile = "" if suite.profile == DEFAULT else f", profile {suite.profile}"
     whose = "this judge" if len(plan.judges) == 1 else "these judges"
     kept = f"{plural(stored, 'verdict')} of {whose}, whatever the settings" if stored else f"none of {whose}"
     kept = "all asked anew" if plan.settings.refresh else f"stored on it: {kept}"
-    return f"novelty suite: {suite.name} {suite.version}, {size}{variants}, {plural(calls, 'call')}; {kept}"
+    return f"novelty suite: {suite.name} {suite.version}, {size}{variants}{profile}, {plural(calls, 'call')}; {kept}"
 
 
 def _cuts(plan: Plan) -> Iterator[str]:
@@ -158,7 +177,7 @@ def _cuts(plan: Plan) -> Iterator[str]:
                 granularity, thing = variant.axes.granularity, thing_of(planned.suite.protocol)
                 yield (
                     f"novelty: {variant.name} of {name} shows {plural(cut, thing)} only up to {CAPS[granularity]:,} tokens "
-                    f"(counted as {CHARACTERS_PER_TOKEN} characters each), as granularity {granularity} has it"
+                    f"({TOKENIZER}), as granularity {granularity} has it"
                 )
 
 

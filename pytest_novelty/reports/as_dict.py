@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from pytest_novelty.drifting import drift_to_dict
 from pytest_novelty.files import write_atomically
+from pytest_novelty.granularity import CAPS, TOKENIZER
 from pytest_novelty.instances import instance_digest
 from pytest_novelty.judges.base import Traits
 from pytest_novelty.looks import SampleRange
 from pytest_novelty.masking import make_mask, mask_all
 from pytest_novelty.model import Outcome, Suite
-from pytest_novelty.outcomes import Trace
+from pytest_novelty.outcomes import CaseResult, Trace
 
 if TYPE_CHECKING:
     from pytest_novelty.claiming import Claim
@@ -25,13 +27,12 @@ if TYPE_CHECKING:
     from pytest_novelty.results import Report
 
 FORMAT: Final = "novelty-report/1"
-PROFILE: Final = "default"
-"""By which rules outcomes are counted and metrics computed."""
 
 
 def report_to_dict(report: Report) -> dict[str, Any]:
     """Plain data that fits ``schemas/report.json``."""
-    from pytest_novelty.reports.auditors import auditors_to_dict
+    from pytest_novelty.reports.as_published import published_to_dict
+    from pytest_novelty.reports.auditors import auditors_to_dict, routing_to_dicts
     from pytest_novelty.reports.between_runs import comparison_to_dict
     from pytest_novelty.reports.grounding import grounding_to_dict
     from pytest_novelty.results import versions
@@ -62,10 +63,13 @@ def report_to_dict(report: Report) -> dict[str, Any]:
                 "variants": list(settings.variants),
                 "gates": list(settings.gates),
                 "auditors": list(settings.auditors),
+                "auditors_of_ini": list(settings.auditors_of_ini),
                 "own_family": settings.own_family,
+                "profile": settings.profile,
             },
             "seed": settings.seed,
-            "profile": PROFILE,
+            "profile": plan.profile,
+            "granularity": {"tokenizer": TOKENIZER, "caps": dict(CAPS)},
             "judges": [
                 {
                     "name": judge.name,
@@ -83,6 +87,7 @@ def report_to_dict(report: Report) -> dict[str, Any]:
                     "digest": planned.suite.digest,
                     "protocol": planned.suite.protocol,
                     "label_kind": planned.suite.label_kind,
+                    "profile": planned.suite.profile,
                     "cluster": planned.suite.cluster,
                     "variants": [variant.name for variant in planned.variants],
                     "instances": len(planned.suite.instances),
@@ -98,6 +103,7 @@ def report_to_dict(report: Report) -> dict[str, Any]:
                 {"judge": judge, "suite": suite, "variant": variant or None, "reason": reason}
                 for (judge, suite, variant), reason in sorted(plan.skipped.items())
             ],
+            "audits": routing_to_dicts(plan),
         },
         "metrics": [
             {
@@ -155,22 +161,44 @@ def report_to_dict(report: Report) -> dict[str, Any]:
             }
             for result in report.outcomes
         ],
+        "answers": list(_answers(report.outcomes)),
         "grounding": [grounding_to_dict(item) for item in report.grounding],
+        "published": [published_to_dict(item) for item in report.published],
         "auditors": [auditors_to_dict(item) for item in report.auditors],
         "drift": [drift_to_dict(item) for item in report.drifts],
         "calls": asdict(report.calls),
         "baselines": dict(report.baselines),
         "findings": list(report.findings),
-        "notes": list(report.notes),
+        "notes": [*report.notes, *(crash.said for crash in report.crashes)],
         "against": None if report.against is None else comparison_to_dict(report.against),
     }
+
+
+def _answers(outcomes: Iterable[CaseResult]) -> Iterator[dict[str, Any]]:
+    """Of each judge, suite and variant how many answers were no verdict, and how many broke a rule and were read, by kind."""
+    counts: dict[tuple[str, str, str], tuple[int, Counter[str], Counter[str]]] = {}
+    for result in outcomes:
+        place = result.judge, result.suite, result.variant
+        calls, failed, broken = counts.get(place, (0, Counter(), Counter()))
+        failed.update(result.kinds)
+        broken.update(result.oddities)
+        counts[place] = calls + len(result.outcome.votes), failed, broken
+    for (judge, suite, variant), (calls, failed, broken) in sorted(counts.items()):
+        yield {
+            "judge": judge,
+            "suite": suite,
+            "variant": variant,
+            "calls": calls,
+            "no_verdict": dict(sorted(failed.items())),
+            "read_all_the_same": dict(sorted(broken.items())),
+        }
 
 
 def _grounds(outcome: Outcome) -> list[list[dict[str, Any]]] | None:
     """Of each vote, what became of the evidence of its positive statements; None where no vote has any."""
     if not any(vote.grounds for vote in outcome.votes):
         return None
-    return [[ground._asdict() for ground in vote.grounds] for vote in outcome.votes]
+    return [[ground.told() for ground in vote.grounds] for vote in outcome.votes]
 
 
 def _traits(traits: Traits) -> dict[str, Any]:
@@ -274,6 +302,7 @@ def _comparison(item: Comparison) -> dict[str, Any]:
         "own_noise_flip_rate": item.noise,
         "transitions": {before: dict(row) for before, row in item.transitions.items()},
         "changes": [_change(change) for change in item.changes],
+        "verified_f1": None if item.verified is None else _change(item.verified),
         "needed": item.needed,
         "sentence": item.sentence,
         "advice": item.advice,

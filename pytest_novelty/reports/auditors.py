@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Final
 
+from pytest_novelty.auditing import WEAK, cites
 from pytest_novelty.headline import with_interval
+from pytest_novelty.judges.families import family_of
 from pytest_novelty.metrics.auditors import Auditors
 from pytest_novelty.metrics.view import Estimate
 from pytest_novelty.model import REFERENCE
@@ -14,6 +16,7 @@ from pytest_novelty.reports.tables import Justify
 from pytest_novelty.reports.text import clean
 
 if TYPE_CHECKING:
+    from pytest_novelty.plan import Plan
     from pytest_novelty.results import Report
 
 _SAYS: Final = ("supported", "unsupported")
@@ -49,7 +52,9 @@ def _blocks(item: Auditors) -> Iterator[Block]:
             )
             for judge, found in item.validations.items()
         )
-        notes = ["precision, recall and F1 are those of unsupported; agreement has Wilson's interval"]
+        notes = [
+            "precision, recall and F1 are those of unsupported; agreement has Wilson's interval, or a share's over clusters"
+        ]
         notes += [
             f"{judge}: {clean(found.agreement.note)}"
             for judge, found in item.validations.items()
@@ -70,10 +75,32 @@ def _blocks(item: Auditors) -> Iterator[Block]:
 def _kappa(estimate: Estimate) -> str:
     if estimate.value is None:
         return "undefined"
-    text = f"{estimate.value:.2f}"
-    return (
-        text if estimate.low is None or estimate.high is None else f"{text} [{estimate.low:.2f}, {estimate.high:.2f}]"
-    )
+    text = _signed(estimate.value)
+    ends = estimate.low, estimate.high
+    return text if ends[0] is None or ends[1] is None else f"{text} [{_signed(ends[0])}, {_signed(ends[1])}]"
+
+
+def _signed(value: float) -> str:
+    return f"{round(value, 2) + 0.0:.2f}"  # no -0.00
+
+
+def routing_to_dicts(plan: Plan) -> list[dict[str, Any]]:
+    """Who audits whom, of the judges that cite evidence in this run."""
+    citing = [planned.suite.protocol for planned in plan.suites.values() if cites(planned.suite.protocol)]
+    return [
+        {
+            "judge": judge.name,
+            "family": family_of(judge) or None,
+            "auditors": [
+                {"name": auditor.name, "version": auditor.version, "family": family_of(auditor) or None}
+                for auditor in plan.panels.get(judge.name, ())
+            ]
+            or [{"name": WEAK, "version": None, "family": None}],
+            "rows": [{"source": route.source, "row": route.text} for route in plan.routed.get(judge.name, ())],
+        }
+        for judge in plan.judges
+        if any(map(judge.judges, citing))
+    ]
 
 
 def auditors_to_dict(item: Auditors) -> dict[str, Any]:

@@ -37,6 +37,7 @@ def _of_suite(suite: Suite, found: list[Comparison], colour: bool) -> Iterator[A
         ("verdicts differ", "left", lambda item: _points(item.flip_rate)),
         ("vote shift", "left", lambda item: _points(item.vote_shift, item.shift_starred and not item.by_scores)),
         ("ranks turned", "left", lambda item: _points(item.rank_flip)),
+        ("verified F1, difference", "left", _verified),
     ]
     shown = [column for column in columns if any(column[2](item) for item in found)]
     table = new_table(
@@ -61,6 +62,11 @@ def _of_suite(suite: Suite, found: list[Comparison], colour: bool) -> Iterator[A
 
 def _judges(item: Comparison) -> str:
     return f"{item.first} - {item.second}" + ("" if item.variant == REFERENCE else f" [{item.variant}]")
+
+
+def _verified(item: Comparison) -> str:
+    change = item.verified
+    return "" if change is None else _points(change.estimate, change.starred, signed=True)
 
 
 def _points(estimate: Estimate, star: bool = False, *, signed: bool = False) -> str:

@@ -12,10 +12,12 @@ from pytest_novelty.reports.tables import DECISIONS, new_table, styled
 from pytest_novelty.reports.text import clean, plural
 
 if TYPE_CHECKING:
-    from pytest_novelty.drifting import Drift
+    from pytest_novelty.drifting import Differing, Drift
     from pytest_novelty.results import Report
 
 _LISTED: Final = 15
+_LONGEST: Final = 200
+"""Characters of a verdict: of two partitions of ten papers the end may be what differs."""
 
 
 def drift_lines(report: Report, width: int, colour: bool) -> Iterator[Any]:
@@ -28,14 +30,17 @@ def drift_lines(report: Report, width: int, colour: bool) -> Iterator[Any]:
             yield _indented(clean(part))
         if drift.differing:
             listed = sorted(drift.differing, key=lambda item: not item.label_differs)
-            rows = [
-                (clean(item.instance, 60), clean(item.before, 60), clean(item.after, 60)) for item in listed[:_LISTED]
-            ]
+            rows = [table_row(item) for item in listed[:_LISTED]]
             yield _table(rows, width, colour)
             if len(listed) > _LISTED:
                 yield _indented(f"... and {plural(len(listed) - _LISTED, 'verdict')} more", style="dim")
         if advice := how_to_accept(drift):
             yield _indented(advice, style="dim")
+
+
+def table_row(item: Differing) -> tuple[str, str, str]:
+    """The instance, before, after."""
+    return clean(item.instance, 60), clean(item.before, _LONGEST), clean(item.after, _LONGEST)
 
 
 def _indented(text: str, by: int = 2, style: str = "") -> Any:

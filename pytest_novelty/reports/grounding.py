@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 from pytest_novelty.auditing import WEAK
-from pytest_novelty.headline import percent, with_interval
+from pytest_novelty.headline import between, percent, with_interval
 from pytest_novelty.metrics.cascade import WATERFALL
 from pytest_novelty.metrics.sampled import Rate
 from pytest_novelty.model import REFERENCE
@@ -15,7 +15,8 @@ from pytest_novelty.reports.tables import Justify
 from pytest_novelty.reports.text import clean
 
 if TYPE_CHECKING:
-    from pytest_novelty.results import Grounded, Report
+    from pytest_novelty.cascades import Grounded
+    from pytest_novelty.results import Report
 
 _STEPS: Final = tuple(zip(("raw", "after hallucination", "after mismatch"), WATERFALL, strict=True))
 _BAR: Final = 20
@@ -52,12 +53,28 @@ def _waterfall(item: Grounded) -> Block:
         if rate is None:
             rows.append((name, "not audited", "", ""))
         else:
-            bar = "" if rate.value is None else "\u2588" * round(_BAR * rate.value)
-            rows.append((name, with_interval(rate.estimate), bar, "" if rate.sd is None else f"{100 * rate.sd:.1f}"))
+            rows.append((name, _with_interval(rate), _bar(rate), "" if rate.sd is None else f"{100 * rate.sd:.1f}"))
     place = "" if item.variant == REFERENCE else f", variant {item.variant}"
     what = "pairs of papers" if item.found.macro else "verdicts"
     title = f"Grounding of {item.judge} on {clean(item.suite, 100)}{place}, in {what}"
     return Block(title, _HEADINGS, tuple(rows), tuple(_notes(item)))
+
+
+def _bar(rate: Rate) -> str:
+    """As long as the value; what is open is drawn lightly."""
+    if rate.value is None:
+        return ""
+    lower, upper = rate.estimate.bounds or (rate.value, rate.value)
+    full = round(_BAR * lower)
+    return "\u2588" * full + "\u2591" * (round(_BAR * upper) - full)
+
+
+def _with_interval(rate: Rate) -> str:
+    """The value, or the bounds over what is unchecked, and the interval of either."""
+    estimate = rate.estimate
+    if estimate.bounds is None or estimate.low is None or estimate.high is None:
+        return _share(rate) if estimate.bounds is not None else with_interval(estimate)
+    return f"{between(*estimate.bounds)} [{percent(estimate.low)}, {percent(estimate.high)}]"
 
 
 def _ends(rates: Mapping[str, Rate], suffix: str) -> str:
@@ -80,13 +97,10 @@ def _notes(item: Grounded) -> Iterator[str]:
         if text := _ends(rates, suffix):
             yield f"{name} positives: {text}"
     if unchecked := rates["unchecked_rate"].value:
-        yield f"unchecked: {percent(unchecked)} % of right positives"
+        yield f"unchecked: {percent(unchecked)} % of right positives; two figures are the least and the most that they may make"
     retained = rates.get("retained_share")
     if retained is not None and retained.value is not None:
-        yield f"F1 that is retained: {with_interval(retained.estimate)}"
-    verified = rates.get("verified_f1")
-    if verified is not None and verified.lower is not None and verified.lower != verified.upper:
-        yield f"verified F1 over what is unchecked: {percent(verified.lower)} to {percent(verified.upper or 0.0)} %"
+        yield f"F1 that is retained: {_with_interval(retained)}"
     sides = [(name, rates[name]) for name in ("positive_accuracy", "negative_accuracy") if name in rates]
     if all(rate.value is not None for _, rate in sides):
         yield "right on " + ", ".join(
@@ -104,7 +118,9 @@ def _notes(item: Grounded) -> Iterator[str]:
     if found.audited and item.auditor == WEAK:
         yield f"auditor: {WEAK}, which only looks whether a reason's words are in the evidence: a weak baseline"
     elif found.audited:
-        yield f"auditor: {item.auditor}"
+        others = " and ".join(item.auditors[1:])
+        asked = f"; {others} {'is' if len(item.auditors) == 2 else 'are'} asked the same" if others else ""
+        yield f"auditor: {item.auditor}{asked}"
 
 
 def _steps(rates: Mapping[str, Rate]) -> str:
@@ -112,6 +128,9 @@ def _steps(rates: Mapping[str, Rate]) -> str:
 
 
 def _share(rate: Rate) -> str:
+    """The value; where something is unchecked, the bounds that it leaves."""
+    if rate.estimate.bounds is not None:
+        return between(*rate.estimate.bounds)
     return "undefined" if rate.value is None else f"{percent(rate.value)} %"
 
 
@@ -122,6 +141,7 @@ def grounding_to_dict(item: Grounded) -> dict[str, Any]:
         "suite": item.suite,
         "variant": item.variant,
         "auditor": item.auditor if item.found.audited else None,
+        "auditors": list(item.auditors) if item.found.audited else [],
         "weak_auditor": item.found.audited and item.auditor == WEAK,
         "rates": _to_dicts(item.found.rates),
         "macro": _to_dicts(item.found.macro),

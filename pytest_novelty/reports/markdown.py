@@ -11,12 +11,23 @@ from pytest_novelty.headline import headline_sentences
 from pytest_novelty.metrics.catalogue import CATALOGUE
 from pytest_novelty.metrics.view import Estimate
 from pytest_novelty.model import REFERENCE
+from pytest_novelty.reports.as_published import published_blocks
 from pytest_novelty.reports.auditors import auditor_blocks
 from pytest_novelty.reports.between_runs import cost_block, detail_blocks, metrics_block, transitions_block
 from pytest_novelty.reports.blocks import Block
+from pytest_novelty.reports.drift import table_row
 from pytest_novelty.reports.grounding import grounding_blocks
 from pytest_novelty.reports.tables import DECISIONS, Justify
-from pytest_novelty.reports.text import clean, failed_calls, made_calls, plural, show_interval, show_usd, show_value
+from pytest_novelty.reports.text import (
+    clean,
+    failed_calls,
+    made_calls,
+    plural,
+    show_estimate,
+    show_interval,
+    show_usd,
+    show_value,
+)
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -44,9 +55,12 @@ def report_to_markdown(report: Report) -> str:
         parts += _changed(report.against)
         parts.append(_folded(f"All that changed since {report.against.old}", detail_blocks(report.against)))
     parts.append(_folded("Grounding", grounding_blocks(report)))
+    parts.append(_folded("By the release's rules (profile as-published), not ours", published_blocks(report)))
     parts.append(_folded("Auditors", auditor_blocks(report)))
     parts += [_folded("All metrics", _metric_blocks(report)), _folded("Variants", _variant_blocks(report))]
     parts.append(_folded("Judges compared", _judge_blocks(report)))
+    if report.crashes:
+        parts.insert(1, "".join(f"- **Error:** {escape(clean(crash.said, 500))}\n" for crash in report.crashes))
     if said := [*(f"Finding: {text}" for text in report.findings), *(f"Note: {text}" for text in report.notes)]:
         parts.append(_folded("Findings and notes", [Block("", notes=tuple(clean(text, 500) for text in said))]))
     parts.append(f"{escape(_calls(report))}\n")
@@ -133,7 +147,7 @@ def _drifts(report: Report) -> Iterator[str]:
         yield _section(Block(f"{title}: {DECISIONS[drift.decision][0]}", notes=said))
         if drift.differing:
             ordered = sorted(drift.differing, key=lambda item: not item.label_differs)
-            rows = tuple((clean(item.instance, 60), clean(item.before, 60), clean(item.after, 60)) for item in ordered)
+            rows = tuple(table_row(item) for item in ordered)
             headings: tuple[tuple[str, Justify], ...] = (("instance", "left"), ("before", "left"), ("after", "left"))
             yield _folded("Verdicts that differ", [Block("", headings, rows)])
 
@@ -162,8 +176,8 @@ def _metric_blocks(report: Report) -> Iterator[Block]:
         rows = [
             (
                 row.metric + (f" ({row.stratum})" if row.stratum else ""),
-                CATALOGUE[row.metric].title,
-                show_value(row.metric, row.estimate.value),
+                CATALOGUE[row.metric].title_for(row.protocol),
+                show_estimate(row.metric, row.estimate),
                 show_interval(row.metric, row.estimate),
                 str(row.estimate.n),
             )

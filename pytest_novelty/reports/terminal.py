@@ -12,6 +12,7 @@ from pytest_novelty.metrics.catalogue import CATALOGUE
 from pytest_novelty.model import CORRECT, REFERENCE, UNLABELLED, WRONG
 from pytest_novelty.outcomes import CaseResult
 from pytest_novelty.plan import SuitePlan
+from pytest_novelty.reports.as_published import published_blocks
 from pytest_novelty.reports.auditors import auditor_blocks
 from pytest_novelty.reports.blocks import render_blocks
 from pytest_novelty.reports.comparisons import comparison_lines
@@ -25,9 +26,9 @@ from pytest_novelty.reports.text import (
     name_label,
     plural,
     short_title,
+    show_estimate,
     show_interval,
     show_usd,
-    show_value,
 )
 from pytest_novelty.reports.variants import claim_lines, variant_lines
 
@@ -66,9 +67,10 @@ def render(report: Report, *, width: int = 100, colour: bool = False) -> str:
                 if variant.name in ran and (variant.name == REFERENCE or REFERENCE not in ran):
                     console.print()
                     console.print(_table(report, planned, judge.name, variant.name, width, colour))
-            if blocks := list(grounding_blocks(report, planned.suite.name, judge.name)):
-                console.print()
-                console.print(render_blocks(blocks, width=width, colour=colour), markup=False, highlight=False)
+            for make in (grounding_blocks, published_blocks):
+                if blocks := list(make(report, planned.suite.name, judge.name)):
+                    console.print()
+                    console.print(render_blocks(blocks, width=width, colour=colour), markup=False, highlight=False)
             for lines in (variant_lines, claim_lines):
                 for printable in lines(report, planned, judge.name, width, colour):
                     console.print(printable)
@@ -122,11 +124,11 @@ def _table(report: Report, planned: SuitePlan, judge: str, variant: str, width: 
         beside = suite.labelled and row.metric.endswith(_BESIDE)
         if not own and (beside or row.estimate.value is None):
             continue
-        name = CATALOGUE[row.metric].title
+        name = CATALOGUE[row.metric].title_for(suite.protocol)
         cells = [
             *([styled(name)] if named else []),
             styled(row.metric + (f" ({row.stratum})" if row.stratum else "")),
-            styled(show_value(row.metric, row.estimate.value)),
+            styled(show_estimate(row.metric, row.estimate)),
             styled(show_interval(row.metric, row.estimate)),
             styled(str(row.estimate.n)),
         ]
@@ -135,7 +137,7 @@ def _table(report: Report, planned: SuitePlan, judge: str, variant: str, width: 
         for more in own[1:]:
             table.add_row(*[""] * len(cells), *gate_cells(more))
         if row.estimate.note and (row.estimate.value is None or own or row.metric in _NOTED):
-            notes.append(styled(f"  {row.metric}: {clean(row.estimate.note, 200)}", "dim"))
+            notes.append(styled(f"  {row.metric}: {clean(row.estimate.note, 400)}", "dim"))
     return Group(table, *notes)
 
 

@@ -36,6 +36,14 @@ def show_value(metric: str, value: float | None) -> str:
     return f"{percent(value)} %"
 
 
+def show_estimate(metric: str, estimate: Estimate) -> str:
+    """The value; where something was not checked, the bounds that it leaves."""
+    if estimate.bounds is None:
+        return show_value(metric, estimate.value)
+    low, high = (show_value(metric, bound) for bound in estimate.bounds)
+    return f"{low.removesuffix(' %')} to {high}"
+
+
 def show_interval(metric: str, estimate: Estimate) -> str:
     if estimate.low is None or estimate.high is None or estimate.low == estimate.high:
         return ""

@@ -17,6 +17,12 @@ if TYPE_CHECKING:
     from pytest_novelty.measuring import VariantResult
     from pytest_novelty.results import Report
 
+_CITED: Final = (
+    ("not shown", "hallucination_rate", False),
+    ("beyond", "mismatch_rate", False),
+    ("verified", "verified_f1", False),
+)
+"""What becomes of the evidence: cited though it was not shown, a reason beyond it, the F1 that is left."""
 _COLUMNS: Final = {
     "pairwise": (
         ("right", "strict_accuracy", True),
@@ -44,6 +50,7 @@ _COLUMNS: Final = {
         ("flips", "flip_rate", True),
         ("null flips", "null_flip_rate", False),
         ("vote shift", "vote_shift", True),
+        *_CITED,
         ("ties", "tie_rate", False),
     ),
     "entailment": (
@@ -54,11 +61,14 @@ _COLUMNS: Final = {
         ("vote shift", "vote_shift", True),
         ("ties", "tie_rate", False),
     ),
-    "grouping": (("right", "accuracy", True), ("flips", "flip_rate", True), ("ties", "tie_rate", False)),
+    "grouping": (("right", "accuracy", True), ("flips", "flip_rate", True), *_CITED, ("ties", "tie_rate", False)),
 }
 """(heading, metric, with its interval); columns in which nothing is defined are left out."""
 _WIDE: Final = 100
-_ONLY_WIDE: Final = ("macro_f1", "auroc", "null_flip_rate", "score_shift", "rank_flip")
+_ONLY_WIDE: Final = (
+    *("macro_f1", "auroc", "null_flip_rate", "score_shift", "rank_flip"),
+    *("f1", "mismatch_rate", "verified_f1"),
+)
 """What a narrower terminal has no room for."""
 
 

@@ -94,7 +94,7 @@ def _shown(name: str, *, whole: bool = False) -> Paper:
 def _spans(name: str, keys: str | Sequence[str]) -> str:
     """The sentences that ``keys`` names, in their order; an ellipsis stands where others between them are left out."""
     sentences = load_sentences()[name]
-    wanted = [keys] if isinstance(keys, str) else list(keys)
+    wanted = _keys(keys)
     places = [list(sentences).index(key) for key in wanted]
     if places != sorted(places):
         raise SystemExit(f"{name}: the sentences {wanted} are not in the order of the abstract")
@@ -133,6 +133,60 @@ def groups_of(dimension: str, names: Sequence[str]) -> list[list[str]]:
     if len(members) != len(set(members)):
         raise SystemExit(f"a paper of {', '.join(names)} belongs to two groups in {dimension}: {groups}")
     return groups
+
+
+def find_chains(dimension: str) -> set[tuple[str, str, str]]:
+    """Where similar is not transitive: the paper in the middle between the other two, these in the order of their names.
+
+    The middle paper is similar to both by one and the same sentence and they are not similar to each other; or it is similar to
+    one, its case with the other is unclear, and these two are labelled as not similar.
+    """
+    entries = [entry["members"] for entry in _read("shared.yaml")[dimension]]
+    chains = set()
+    for one, other in combinations(entries, 2):
+        for middle in one.keys() & other.keys():
+            if set(_keys(one[middle])) & set(_keys(other[middle])):
+                ends = ((a, b) for a in one.keys() - {middle} for b in other.keys() - {middle})
+                chains |= {_chain(a, middle, b) for a, b in ends if a != b and not shared_by(dimension, a, b)}
+    different = _labelled_different(dimension)
+    for unclear in _read("unclear.yaml")[dimension]:
+        for middle, other in (unclear, unclear[::-1]):
+            near = {name for members in entries if middle in members for name in members} - {middle}
+            chains |= {_chain(name, middle, other) for name in near if frozenset((name, other)) in different}
+    return chains
+
+
+def _labelled_different(dimension: str) -> set[frozenset[str]]:
+    asked = [pair["of"] for pair in _read("pairs.yaml") if pair.get(dimension, SAME) != SAME]
+    for given in _read("sets.yaml"):
+        if dimension in given["dimensions"]:
+            asked += combinations(given["of"], 2)
+    return {frozenset(pair) for pair in asked if not shared_by(dimension, *pair)}
+
+
+def _chain(one: str, middle: str, other: str) -> tuple[str, str, str]:
+    return (min(one, other), middle, max(one, other))
+
+
+def check_chains() -> None:
+    """SystemExit where a chain is not explained in chains.yaml or does not exist, or a pair is both similar and unclear."""
+    for dimension in DIMENSIONS:
+        for one, other in _read("unclear.yaml")[dimension]:
+            if shared_by(dimension, one, other):
+                raise SystemExit(
+                    f"unclear.yaml has {one} and {other} in {dimension}, and so has an entry of shared.yaml"
+                )
+        told = {_chain(*given["of"]) for given in _read("chains.yaml")[dimension]}
+        for one, middle, other in sorted(find_chains(dimension) ^ told):
+            what = "does not exist" if (one, middle, other) in told else "is not explained"
+            raise SystemExit(
+                f"chains.yaml: the chain from {one} over {middle} to {other} in {dimension} {what}: say there why "
+                f"{middle} goes with both and they do not with each other, or mend shared.yaml, unclear.yaml or chains.yaml"
+            )
+
+
+def _keys(keys: str | Sequence[str]) -> list[str]:
+    return [keys] if isinstance(keys, str) else list(keys)
 
 
 # --- suites -------------------------------------------------------------------------------------------------
@@ -258,6 +312,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         SUITES / "landmarks-grouping" / "instances.jsonl": build_grouping(),
         SUITES / "landmarks-entailment" / "instances.jsonl": build_entailment(),
     }
+    check_chains()
     differ = []
     for path, rows in files.items():
         content = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows).encode()

@@ -371,9 +371,9 @@ def test_a_file_that_cannot_be_read_costs_no_call(lab: Lab, dist: str) -> None:
     [
         ("pairwise", "i001\ti001y\t", "i001\ti001x\t", "the label is i001x, and the votes say i001y"),
         ("pairwise", "i001\ti001y\t", "i001\tnobody\t", "the label is nobody, and the votes say i001y"),
-        ("pairwise", "ab 0:2, ba 0:2", "0:2", "and the votes say not novel"),
+        ("pairwise", "ab 0:2, ba 0:2", "0:2", "these are no votes of the protocol pairwise"),
         ("pointwise", "i001\tnovel\t", "i001\tnot novel\t", "the label is not novel, and the votes say novel"),
-        ("pointwise", "i001\tnovel\t2:0", "i001\tnovel\tab 2:0", "these are no votes on a pointwise suite"),
+        ("pointwise", "i001\tnovel\t2:0", "i001\tnovel\tab 2:0", "these are no votes of the protocol pointwise"),
     ],
 )
 def test_labels_that_contradict_their_votes_cost_no_call(

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
+from pathlib import Path
 from typing import Any
 
 import pytest
+
+from pytest_novelty.data import data_folder
 
 from .making import Lab
 
@@ -80,13 +84,46 @@ def test_an_answer_that_breaks_a_rule_is_counted(lab: Lab) -> None:
     assert ran.metric("missing_evidence_rate")["value"] == 1
 
 
-def test_groups_have_no_golden_verdicts_and_it_says_so(lab: Lab, dist: str) -> None:
-    options = ("lexical", "landmarks-grouping", "--novelty-sample=3", "-p", "syrupy", "--snapshot-update")
-    ran = lab.judge(*options, dist=dist)
-    ran.assert_clean()
-    assert (ran.ret, (lab.path / "golden").exists()) == (0, False)
-    said = "novelty golden: none is written of landmarks-grouping: a file tallies two labels, and groups have many"
-    assert said in " ".join(ran.plain.split())
+BREAKS = """
+    import json
+
+    KINDS = ["index out of range", "paper in two groups", "single-member group", "missing span", "long reason", "none"]
+
+    def judge(request):
+        kind = KINDS[int(request.instance_id[:6], 16) % 6]
+        spans = {{str(place): paper.text.split(". ")[0] + "." for place, paper in enumerate(request.papers, 1)}}
+        members = {{"index out of range": [[1, 99]], "paper in two groups": [[1, 2], [2, 3]], "single-member group": [[1]]}}
+        groups = []
+        for indices in members.get(kind, [[1, 2]]):
+            evidence = {{str(index): spans.get(str(index), "") for index in indices}}
+            if kind == "missing span":
+                del evidence["2"]
+            reason = "One. Two. Three." if kind == "long reason" else "Both do."
+            groups.append({{"paper_indices": indices, "evidence": evidence, "reason": reason}})
+        log(request, kind)
+        return {answer}
+
+    def pytest_novelty_judges():
+        return {{"judge": judge}}
+"""
+
+
+@pytest.mark.parametrize("answer", ["json.dumps({'groups': groups})", "{'groups': groups}"])
+def test_each_rule_of_groups_is_counted_under_its_own_name(lab: Lab, dist: str, answer: str) -> None:
+    lab.judges(BREAKS.format(answer=answer))
+    ran = lab.judge("judge", "landmarks-grouping", "--novelty-sample=30", dist=dist)
+    made = Counter(call[0] for call in ran.calls)
+    assert len(made) == 6
+    assert made.total() == 180
+    broken = {kind: made[kind] for kind in ("index out of range", "paper in two groups", "single-member group")}
+    read = {kind: made[kind] for kind in ("missing span", "long reason")}
+    (answers,) = ran.report["answers"]
+    assert (answers["calls"], answers["no_verdict"], answers["read_all_the_same"]) == (180, broken, read)
+    told = " ".join(ran.plain.split())
+    for kind, count in broken.items():
+        assert f"{count} {kind}" in told.partition("invalid_rate: ")[2].partition("Grounding")[0]
+    for kind, count in read.items():
+        assert re.search(rf"Finding: judge: {count} answers [^(]*\({kind}\)", told), kind
 
 
 def test_reports_of_papers_are_compared(lab: Lab) -> None:
@@ -198,3 +235,164 @@ def test_the_dry_run_counts_audits(lab: Lab) -> None:
     assert ran.report["calls"]["cost_usd"] == pytest.approx(0.05 * count)
     told = lab.judge("judge", *audited, "--novelty-dry-run").plain
     assert f"{count} audits of stored verdicts, {count} stored, 0 to make, $0" in told
+
+
+FAMILIES = """
+    def judge(request):
+        spans = [paper.text.split(". ")[1] + "." for paper in request.papers]
+        return {"is_similar": True, "evidence_a": spans[0], "evidence_b": spans[1], "reason": "Both do."}
+
+    def other(request):
+        return judge(request)
+
+    def gem(request):
+        return {"supported": True}
+
+    def five(request):
+        return {"supported": False}
+
+    for each, family in ((judge, "gpt"), (other, "acme"), (gem, "gemini"), (five, "gpt")):
+        each.version, each.family, each.uses_prompt, each.cost_usd_per_call = "1", family, False, 0.0
+    gem.cost_usd_per_call = 0.01
+    five.cost_usd_per_call = 0.02
+
+    def pytest_novelty_judges():
+        return {"judge": judge, "other": other, "gem": gem, "five": five}
+"""
+TABLE = '[tool.pytest.ini_options]\nnovelty_auditor = ["gpt = gem", "* = five"]\n'
+
+
+def test_a_table_in_the_ini_file(lab: Lab, dist: str) -> None:
+    """GPT is audited by Gemini, all others by GPT; an option counts before it."""
+    lab.judges(FAMILIES)
+    (lab.path / "pyproject.toml").write_text(TABLE)
+    args = ("landmarks-similarity", "--novelty-judge=other", "--novelty-sample=4")
+    ran = lab.judge("judge", *args, dist=dist)
+    assert ran.ret == 0
+    ran.assert_clean()
+    said = "novelty auditor: gem, $0.01 a call, audits judge, family gpt (novelty_auditor in pyproject.toml: gpt=gem)"
+    assert dist or said in ran.out
+    assert {item["judge"]: item["auditor"] for item in ran.report["grounding"]} == {"judge": "gem", "other": "five"}
+    assert {item["judge"]: item["rows"][0]["row"] for item in ran.report["run"]["audits"]} == {
+        "judge": "gpt=gem",
+        "other": "*=five",
+    }
+    assert "auditor: gem" in ran.plain
+    assert "auditor: five" in ran.plain
+    ran = lab.judge("judge", *args, "--novelty-auditor=acme=gem", dist=dist)
+    assert {item["judge"]: item["auditor"] for item in ran.report["grounding"]} == {"judge": "gem", "other": "gem"}
+
+
+def test_what_a_table_cannot_say(lab: Lab, dist: str) -> None:
+    lab.judges(FAMILIES)
+    args = ("landmarks-similarity", "--novelty-sample=2")
+    for option, told in (
+        ("gpt=five", "the judge 'judge' would be audited by its own family (gpt): five, as gpt=five says"),
+        ("gemni=gem", "unknown family of models in --novelty-auditor: 'gemni'. Did you mean 'gemini'? Known:"),
+        ("gpt=", "--novelty-auditor has 'gpt=', which names no auditor"),
+    ):
+        ran = lab.judge("judge", *args, f"--novelty-auditor={option}", dist=dist)
+        assert ran.ret == 4
+        ran.assert_clean()
+        assert told in ran.plain
+
+
+def test_rows_for_nobody_and_judges_without_a_row_are_announced(lab: Lab) -> None:
+    lab.judges(FAMILIES)
+    args = ("landmarks-similarity", "--novelty-judge=other", "--novelty-sample=2", "--novelty-auditor=llama=gem")
+    told = lab.judge("judge", *args, "--novelty-auditor=gpt=gem", "--novelty-dry-run").plain
+    assert (
+        "--novelty-auditor llama=gem is for no judge of this run (the families of this run's judges: acme, gpt)" in told
+    )
+    assert "lexical, which only compares words, audits other, family acme: nothing says who else is to" in told
+
+
+def test_the_dry_run_sums_the_audits_of_each_auditor(lab: Lab) -> None:
+    lab.judges(FAMILIES)
+    args = ("landmarks-similarity", "--novelty-judge=other", "--novelty-sample=2", "--novelty-dry-run")
+    told = lab.judge("judge", *args, "--novelty-auditor=gem", "--novelty-auditor=acme=five").plain
+    assert "gem auditing judge and other, in all: at most 24 audits to make, at most $0.24" in told
+    assert "five auditing other on landmarks-similarity: at most 12 audits" in told
+    assert "five auditing other, in all" not in told
+
+
+SHARED = """
+    def judge(request):
+        spans = [paper.text.split(". ")[1] + "." for paper in request.papers]
+        groups = [
+            {"paper_indices": [one, one + 1], "evidence": {str(one): spans[one - 1], str(one + 1): spans[one]}, "reason": "Both do."}
+            for one in range(1, len(spans), 2)
+        ]
+        return {"groups": groups}
+
+    def gem(request):
+        with open(HERE / "audits.log", "a") as out:
+            out.write(request.dimension + request.evidence_a + request.evidence_b + chr(10))
+        if len(request.evidence_a) % 5 == 0:
+            raise RuntimeError("down")
+        return {"supported": len(request.evidence_a) % 2 == 0}
+
+    def five(request):
+        return {"supported": len(request.evidence_b) % 2 == 0}
+
+    for each, family in ((judge, "gpt"), (gem, "gemini"), (five, "five")):
+        each.version, each.family, each.uses_prompt, each.cost_usd_per_call = "1", family, False, 0.01
+
+    def pytest_novelty_judges():
+        return {"judge": judge, "gem": gem, "five": five}
+"""
+COUNTS = (
+    "planned",
+    "audits",
+    "audits_failed",
+    "reused",
+    "made",
+    "retried",
+    "failed",
+    "cost_usd",
+    "unpriced",
+    "unfinished",
+)
+
+
+def test_statements_of_several_workers_are_audited_and_counted_once(lab: Lab) -> None:
+    """A set of papers that is there under two names makes the same statements in two workers."""
+    lab.judges(SHARED)
+    twice_as_grouping(lab.path)
+    log = lab.path / "audits.log"
+
+    def run(*options: str) -> tuple[Any, dict[str, Any], list[str]]:
+        log.unlink(missing_ok=True)
+        args = ("--novelty-auditor=gem", "--novelty-auditor=five", *options)
+        ran = lab.judge("judge", "twice", *args)
+        assert ran.ret == 0
+        ran.assert_clean()
+        counts = {name: round(ran.report["calls"][name], 9) for name in COUNTS}
+        return ran.report, counts, sorted(log.read_text().splitlines()) if log.exists() else []
+
+    def parts(report: dict[str, Any]) -> list[Any]:
+        return [report[name] for name in ("outcomes", "grounding", "auditors", "findings")]
+
+    alone, counts, asked = run("--novelty-store=alone.sqlite")
+    assert len(asked) == len(set(asked)) > 4
+    assert 0 < counts["audits_failed"] < counts["audits"] == 2 * len(asked)
+    together, *rest = run("--novelty-store=both.sqlite", "-n2")
+    assert rest == [counts, asked]
+    assert parts(together) == parts(alone)
+    for options in ([], ["--novelty-refresh"], ["--novelty-offline", "--novelty-missing=warn"]):
+        alone, *expected = run("--novelty-store=alone.sqlite", *options)
+        together, *rest = run("--novelty-store=both.sqlite", "-n2", *options)
+        assert rest == expected, options
+        assert parts(together)[:3] == parts(alone)[:3]
+        assert [len(text) for text in together["findings"]] == [len(text) for text in alone["findings"]]
+
+
+def twice_as_grouping(folder: Path) -> None:
+    """A suite whose second half is the first under other names."""
+    shipped = data_folder("suites") / "landmarks-grouping"
+    rows = [json.loads(line) for line in (shipped / "instances.jsonl").read_text().splitlines()][:6]
+    rows += [{**row, "id": f"{row['id']}-again"} for row in rows]
+    made = folder / "twice"
+    made.mkdir()
+    (made / "instances.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    (made / "suite.yaml").write_text((shipped / "suite.yaml").read_text().replace("landmarks-grouping", "twice"))

@@ -82,6 +82,7 @@ JUDGES: dict[str, _Judge] = {
     "invents": planted(lambda kelp, count: kelp, span=lambda text: "Robots paint the hull at night."),
     "mute": planted(lambda kelp, count: kelp, span=lambda text: ""),
     "goes beyond": planted(lambda kelp, count: kelp, reason=_BEYOND),
+    "baffles": planted(lambda kelp, count: kelp),
     "no reason": planted(lambda kelp, count: kelp, reason=""),
     "all, sound": planted(
         lambda kelp, count: list(range(count)),
@@ -117,6 +118,12 @@ _GATES: list[tuple[str, tuple[str, ...], list[str], list[str]]] = [
     ("mismatch_rate_false<=0.2", _BOTH, ["all, sound"], ["always"]),
     ("hallucination_rate_all<=0.2", _BOTH, ["perfect", "all, sound"], ["invents", "all, invents"]),
     ("missing_evidence_rate_all<=0.2", _BOTH, ["perfect", "all, sound"], ["mute", "all, mute"]),
+    ("ungrounded_rate<=0.2", _BOTH, ["perfect", "goes beyond"], ["invents", "mute"]),
+    ("ungrounded_rate_all<=0.2", _BOTH, ["perfect", "all, sound"], ["mute", "all, invents"]),
+    ("verified_rate>=0.8", _BOTH, ["perfect"], ["goes beyond", "invents", "no reason"]),
+    ("verified_rate_all>=0.8", _BOTH, ["perfect", "all, sound"], ["goes beyond", "all, mute"]),
+    ("unchecked_rate<=0.2", _BOTH, ["perfect", "goes beyond", "invents"], ["baffles"]),
+    ("unchecked_rate_all<=0.2", _BOTH, ["perfect", "all, sound"], ["baffles"]),
     ("missing_reason_rate_all<=0.2", _BOTH, ["perfect", "all, sound"], ["no reason"]),
     ("mismatch_rate_all<=0.2", _BOTH, ["perfect", "all, sound"], ["goes beyond"]),
     ("pair_f1>=0.8", ("grouping",), ["perfect", "invents"], ["never", "always"]),
@@ -133,18 +140,37 @@ _UNDEFINED = [
     ("mismatch_rate<=0.9", "similarity", "invents"),  # nothing is left to audit
     ("precision>=0.1", "similarity", "never"),
     ("hallucination_rate<=0.9", "grouping", "never"),
+    *(
+        (gate, protocol, "never")
+        for gate in ("ungrounded_rate<=0.9", "verified_rate>=0.1", "unchecked_rate<=0.9")
+        for protocol in _BOTH
+    ),
+    ("verified_rate>=0.5", "similarity", "baffles"),
+    ("verified_rate_all<=0.5", "grouping", "baffles"),
 ]
 
 _REPORTS: dict[tuple[str, str], Report] = {}
 
 
+def _baffled(request: Request) -> dict[str, Any]:
+    raise RuntimeError("no idea")
+
+
+_baffled.uses_prompt = False  # type: ignore[attr-defined]
+
+
+def _run(judge: str, protocol: str, gates: list[str]) -> Report:
+    auditor = _baffled if judge == "baffles" else None
+    return evaluate({"planted": JUDGES[judge]}, make_suite(protocol), gates=gates, auditor=auditor)
+
+
 def _decision(gate: str, protocol: str, judge: str) -> str:
     if (protocol, judge) not in _REPORTS:
         gates = dict.fromkeys(text for text, protocols, *_ in _GATES if protocol in protocols)
-        _REPORTS[protocol, judge] = evaluate({"planted": JUDGES[judge]}, make_suite(protocol), gates=gates)
+        _REPORTS[protocol, judge] = _run(judge, protocol, list(gates))
     found = [row for row in _REPORTS[protocol, judge].gates if row.gate.text == gate]
     if not found:
-        found = evaluate({"planted": JUDGES[judge]}, make_suite(protocol), gates=[gate]).gates
+        found = _run(judge, protocol, [gate]).gates
     return found[0].decision
 
 

@@ -2,12 +2,24 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
+from types import ModuleType
+
 import numpy as np
 import pytest
 
+from pytest_novelty import evaluate
+from pytest_novelty.feasibility import cannot_pass, size_of
+from pytest_novelty.gates import parse_gate
 from pytest_novelty.metrics.agreement import agree, cohen_kappa, fleiss_kappa, validate
 from pytest_novelty.metrics.intervals import wilson
 from pytest_novelty.metrics.sampled import Items
+from pytest_novelty.model import Request, Suite
+from pytest_novelty.suites import embedded_suites, load_suite
 
 
 def repeated(*parts: tuple[bool | None, int]) -> list[bool | None]:
@@ -183,3 +195,102 @@ def test_cohen_of_more_labels_and_many_tables() -> None:
     """Cohen 1960: the table of proportions with kappa .492 (rows and columns in percent)."""
     table = np.array([[44, 5, 1], [7, 20, 3], [9, 5, 6]], dtype=np.float64).ravel()
     assert cohen_kappa(np.stack([table, table * 2])) == pytest.approx([0.492, 0.492], abs=5e-4)
+
+
+@pytest.mark.parametrize("n", [2, 80])
+def test_agreement_without_exception_is_no_certainty(n: int) -> None:
+    """No resample varies; Wilson's interval of the agreement does, at the chance of a half."""
+    said = [k % 2 == 0 for k in range(n)]
+    found = agree(Items(n, resamples=200), {"a": said, "b": said, "c": said})
+    score = wilson(1.0, n)
+    assert score is not None
+    for kappa in (*found.kappa.values(), found.fleiss):
+        assert (kappa.value, kappa.high) == (1.0, 1.0)
+        assert kappa.low == pytest.approx(2 * score.low - 1)
+
+
+def test_one_who_always_says_the_same_may_agree_beyond_chance_elsewhere() -> None:
+    """Kappa is 0 in every resample, too; the agreement of 60 % may be 49 or 70 %."""
+    said = validate(Items(80, resamples=200), [False] * 80, [k % 5 < 2 for k in range(80)]).kappa
+    score = wilson(0.6, 80)
+    assert score is not None
+    assert said.value == 0
+    assert (said.low, said.high) == pytest.approx(((score.low - 0.6) / 0.4, (score.high - 0.6) / 0.4))
+
+
+def test_clusters_that_agree_count_once() -> None:
+    said = [k % 2 == 0 for k in range(80)]
+    alone, clustered = (
+        agree(Items(80, clusters, resamples=200), {"a": said, "b": said}).kappa["a", "b"]
+        for clusters in (None, np.arange(80) // 8)
+    )
+    score = wilson(1.0, 10)
+    assert score is not None
+    assert clustered.low == pytest.approx(2 * score.low - 1)
+    assert clustered.low < alone.low
+
+
+def load_calibration() -> ModuleType:
+    spec = spec_from_file_location("calibration_agreement", Path(__file__).parents[1] / "calibration" / "agreement.py")
+    assert spec is not None
+    assert spec.loader is not None
+    sys.modules["calibration_agreement"] = module = module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+CALIBRATION = load_calibration()
+
+
+@pytest.mark.parametrize(("items", "share", "raters"), [(20, 0.5, 2), (80, 0.5, 2), (80, 0.9, 2), (20, 0.5, 3)])
+@pytest.mark.parametrize("kappa", [0.0, 0.4, 0.9, 1.0])
+def test_intervals_of_kappa_cover(items: int, share: float, raters: int, kappa: float) -> None:
+    """The fast part of tests/calibration/agreement.py. The bootstrap alone would have no width at a kappa of 1."""
+    world = CALIBRATION.World(items, kappa, share, raters)
+    found = CALIBRATION.simulate(world, 120, resamples=200)
+    assert found.coverage >= 0.93 - 2 * (0.93 * 0.07 / 120) ** 0.5
+    assert found.width > 0.02
+
+
+def auditor(request: Request) -> dict[str, object]:
+    """Says *unsupported* to nearly everything."""
+    return {"supported": len(request.reason) % 9 == 0}
+
+
+auditor.uses_prompt = False  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("cluster", ["spans", None])
+def test_one_figure_has_one_interval(cluster: str | None) -> None:
+    """The table of auditors and that of metrics say the same of the same answers, with clusters and without."""
+    suite = replace(load_suite(embedded_suites()["landmarks-entailment"]), cluster=cluster)
+    report = evaluate({"one": auditor}, suite, votes=1)
+    found = report.auditors[0].validations["one"]
+    names = {"agreement": "accuracy", "precision": "precision", "recall": "recall", "f1": "f1", "kappa": "kappa"}
+    for name, metric in names.items():
+        told, estimate = getattr(found, name), report.metric(metric)
+        assert (told.value, told.low, told.high, told.method) == (
+            pytest.approx(estimate.value), pytest.approx(estimate.low), pytest.approx(estimate.high), estimate.method
+        ), name  # fmt: skip
+    assert (found.agreement.method == "Wilson") == (cluster is None)
+
+
+def test_a_share_of_what_is_rejected_is_no_more_certain_for_balanced_clusters() -> None:
+    """Each pair of spans has a reason of either kind, so that whoever rejects all is right in half, whatever is resampled: that
+    is the suite's doing, and no news of the auditor.
+    """
+    pairs = np.arange(80) // 2
+    found = validate(Items(80, pairs, resamples=200), [False] * 80, [k % 2 == 0 for k in range(80)])
+    independent = wilson(0.5, 80)
+    assert independent is not None
+    assert found.precision.low <= independent.low
+    assert found.precision.high >= independent.high
+
+
+def test_the_agreement_of_an_auditor_needs_what_wilson_does(make_suite: Callable[..., Suite]) -> None:
+    """Its interval over independent labels is Wilson's, so that 16 right ones pass where a share would need 17."""
+    suite = make_suite("entailment")
+    gate = parse_gate("accuracy>=0.80")
+    assert cannot_pass(gate, *size_of(gate, suite, ())._replace(n=16)) is None
+    assert cannot_pass(gate, *size_of(gate, suite, ())._replace(n=15)) is not None
+    assert cannot_pass(gate, 16, None) is not None

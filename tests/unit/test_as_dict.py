@@ -230,7 +230,7 @@ def test_the_run_is_described(written: dict[str, Any], report: Report) -> None:
     ]
     assert run["suites"] == [
         {
-            "name": "made", "version": "1", "digest": "0" * 32, "protocol": "pointwise", "label_kind": "construction",
+            "name": "made", "version": "1", "digest": "0" * 32, "protocol": "pointwise", "label_kind": "construction", "profile": "default",
             "cluster": None, "variants": ["reference"], "instances": 12, "planned": 12, "looks": [], "look": None, "level": 0.95,
             "blocklist": {},
         }

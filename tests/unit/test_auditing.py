@@ -12,6 +12,7 @@ import pytest
 
 from pytest_novelty import evaluate
 from pytest_novelty.auditing import conclusions_of
+from pytest_novelty.audits import Audits
 from pytest_novelty.calls import CallPlanner, Case
 from pytest_novelty.errors import SettingsError
 from pytest_novelty.judges.base import bind_judge
@@ -22,7 +23,7 @@ from pytest_novelty.reports.blocks import render_blocks
 from pytest_novelty.reports.grounding import grounding_blocks
 from pytest_novelty.reports.markdown import report_to_markdown
 from pytest_novelty.reports.terminal import render
-from pytest_novelty.results import Report
+from pytest_novelty.results import Report, make_report
 from pytest_novelty.validation import load_schema
 from pytest_novelty.verdicts import NOT_SIMILAR, SIMILAR, SUPPORTED, UNSUPPORTED
 from pytest_novelty.wire import from_wire, to_wire
@@ -134,16 +135,92 @@ def test_each_lands_in_its_cell(name: str, protocol: str) -> None:
         assert item.found.failures == {}
 
 
-def test_the_cascade_of_unaudited_judges_says_so() -> None:
-    def silent(request: Request) -> dict[str, Any]:
-        raise RuntimeError("down")
+def silent(request: Request) -> dict[str, Any]:
+    raise RuntimeError("down")
 
-    silent.uses_prompt = False  # type: ignore[attr-defined]
-    report = evaluate({"planted": planted("perfect")}, make_suite("similarity"), auditor=silent)
-    verified = report.metric("verified_f1")
-    assert (verified.value, verified.note) == (0, "between 0.000 and 0.667 over what was not checked")
+
+silent.uses_prompt = False  # type: ignore[attr-defined]
+
+
+def test_where_no_auditor_was_asked_the_cascade_says_so() -> None:
+    report = run("perfect")
+    bare = [
+        result._replace(
+            audits=Audits(),
+            outcome=result.outcome._replace(
+                votes=tuple(
+                    vote._replace(grounds=tuple(each._replace(supported=None) for each in vote.grounds))
+                    for vote in result.outcome.votes
+                )
+            ),
+        )
+        for result in report.outcomes
+    ]
+    report = make_report(report.plan, bare)
+    assert report.grounding[0].found.audited is False
+    assert report.metric("verified_f1").value is None
     text = render_blocks(grounding_blocks(report))
+    assert "after mismatch       not audited" in text
     assert "unchecked: 100 % of right positives" in text
+    assert "its F1 per vote of 67 % is 67 % once evidence is checked;" in report.headline
+
+
+def test_where_every_audit_failed_bounds_are_told() -> None:
+    """Nothing was checked: neither 0 nor what F1 is would be true, in the headline, the block and the table."""
+    report = evaluate({"planted": planted("perfect")}, make_suite("similarity"), auditor=silent)
+    said = (
+        "its F1 per vote of 67 % is between 0 and 67 % once evidence and reasons are checked: 6 of 6 reasons unchecked"
+    )
+    assert said in report.headline
+    assert said in report_to_markdown(report)
+    assert "| after mismatch | 0 to 67 % \\[0, 91\\] | ░░░░░░░░░░░░░ | 0.0 |" in report_to_markdown(report)
+    assert "| verified_f1 | F1 after mismatch | 0 to 67 % | \\[0, 91\\] |" in report_to_markdown(report)
+    text = render_blocks(grounding_blocks(report), width=200)
+    assert "after mismatch       0 to 67 % [0, 91]  ░░░░░░░░░░░░░" in text
+    assert "F1 that is retained: 0 to 100 % [0, 100]" in text
+    assert "by dimension: method 67 % -> 67 % -> 0 to 67 %" in text or "by dimension" not in text
+    assert "auditor: silent" in text
+    assert "0 to 67 %" in render(report, width=120)
+
+
+def test_where_some_audits_failed_bounds_are_told() -> None:
+    def forgetful(request: Request) -> dict[str, Any]:
+        if "hull" in request.evidence_a + request.evidence_b:
+            raise RuntimeError("down")
+        return {"supported": True}
+
+    forgetful.uses_prompt = False  # type: ignore[attr-defined]
+    for protocol, count in (("similarity", "4 of 6 reasons"), ("grouping", "6 of 6 pairs of papers")):
+        report = evaluate({"planted": planted("perfect")}, make_suite(protocol), auditor=forgetful)
+        assert f" once evidence and reasons are checked: {count} unchecked;" in report.headline
+
+
+@pytest.mark.parametrize(
+    ("metric", "limit", "decision"),
+    [("verified_f1", ">=0.5", "inconclusive"), ("verified_f1", ">=0.7", "fail"), ("unchecked_rate", "<=0.9", "fail")],
+)
+def test_gates_are_decided_on_the_bounds(metric: str, limit: str, decision: str) -> None:
+    """Of 67 % all is unchecked, so that it is anything up to that; by points the bounds decide, not what has been verified so far."""
+    report = evaluate(
+        {"planted": planted("perfect")},
+        make_suite("similarity"),
+        auditor=silent,
+        gates=[f"{metric}{limit}", f"{metric}@point{limit}"],
+    )
+    whole, point = (result for result in report.gates if result.gate.metric == metric)
+    assert (whole.gate.point, point.gate.point, point.decision) == (False, True, decision)
+    if decision == "inconclusive":
+        assert whole.decision == "inconclusive"
+        for result in (whole, point):
+            assert "statements of its votes not audited; run again to repeat their audits" in result.message
+    elif metric == "verified_f1":
+        assert point.message.endswith("; decided by its bounds alone")
+
+
+def test_a_point_decides_on_bounds_for_the_whole_run() -> None:
+    options: dict[str, Any] = {"auditor": silent, "gates": ["verified_f1>=0.5"], "decide": "point"}
+    (gate, *_) = evaluate({"planted": planted("perfect")}, make_suite("similarity"), **options).gates
+    assert (gate.gate.metric, gate.decision) == ("verified_f1", "inconclusive")
 
 
 def test_the_waterfall() -> None:

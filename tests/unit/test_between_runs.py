@@ -668,8 +668,8 @@ def test_everything_that_differs_is_said_at_once(pairs: Suite, ideas: Suite) -> 
     ):
         compared(old, new)
     data = old.to_dict()
-    data["run"]["profile"] = "as published"
-    with pytest.raises(SettingsError, match=r"the profile \(as published then, default now\)"):
+    data["run"]["suites"][0]["profile"] = "as-published"
+    with pytest.raises(SettingsError, match=r"the profile of made \(as-published then, default now\)"):
         compare_reports(read_report(data, "then"), saved(old))
 
 
@@ -860,3 +860,27 @@ def test_what_is_no_report(run: Callable[..., tuple[int, str, str]], pairs: Suit
             assert told in err
     assert run(path, tmp_path / "absent.json")[0] == 4
     assert load_report(path).source == str(path)
+
+
+def test_reports_from_before_there_were_audits_are_read(pairs: Suite, tmp_path: Path) -> None:
+    """What was added to the format later is none there; anything else that lacks is refused."""
+    report = evaluate({"judge": right(0.8), "other": right(0.7)}, pairs).to_dict()
+    today, before = tmp_path / "today.json", tmp_path / "before.json"
+    today.write_text(json.dumps(report))
+    for name in ("grounding", "auditors"):
+        del report[name]
+    del report["run"]["audits"]
+    for name in ("audits", "audits_failed"):
+        del report["calls"][name]
+    for name, part in (("outcomes", "grounds"), ("comparisons", "verified_f1")):
+        for row in report[name]:
+            del row[part]
+    before.write_text(json.dumps(report))
+    read = load_report(before)
+    assert (read.calls["audits"], read.calls["audits_failed"], read.auditors) == (0, 0, {})
+    assert not compare_reports(read, load_report(today)).regressions
+    assert main(["compare", str(before), str(today)]) == 0
+    del report["calls"]["made"]
+    before.write_text(json.dumps(report))
+    with pytest.raises(SettingsError, match="made"):
+        load_report(before)

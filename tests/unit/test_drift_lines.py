@@ -52,6 +52,15 @@ def test_long_ids_and_labels_are_not_broken(width: int, colour: bool) -> None:
     assert lines[3:6] == [f"  {name}", f"    before {sides[0]}", f"    after  {sides[1]}"]
 
 
+def test_of_long_partitions_the_end_is_shown() -> None:
+    sides = [
+        " ".join(f"{{surname{k}1999 {last if k == 4 else 'other'}{k}2001}}" for k in range(5))
+        for last in ("one", "two")
+    ]
+    lines = shown(drift(differing=(Differing("i1", f"{sides[0]} (ab 3)", f"{sides[1]} (ab 3)", True),)), width=200)
+    assert lines[-3:-1] == [f"    before {sides[0]} (ab 3)", f"    after  {sides[1]} (ab 3)"]
+
+
 RECORD = "if that is right, record it with {}, and have the file reviewed as any change"
 BOTH = RECORD.format("--novelty-refresh --snapshot-update, without --novelty-probe")
 UPDATE = RECORD.format("--snapshot-update")

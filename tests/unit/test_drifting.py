@@ -32,6 +32,7 @@ from pytest_novelty.metrics.view import View
 from pytest_novelty.model import Suite
 from pytest_novelty.outcomes import Usage
 from pytest_novelty.plan import Plan, SuitePlan
+from pytest_novelty.protocols import PROTOCOLS
 from pytest_novelty.settings import Settings
 from pytest_novelty.validation import compile_check, load_schema
 
@@ -354,7 +355,7 @@ def test_a_secret_in_a_models_parameters_is_compared_as_it_is_written(
     text = write_text(taken[3])
     assert "tenant-abcdef" not in text
     assert "1234567890" not in text
-    again = drift_of((*taken[:3], read_text(text, tmp_path / "golden.txt")), taken)
+    again = drift_of((*taken[:3], read_text(text, tmp_path / "golden.txt", PROTOCOLS[taken[1].suite.protocol])), taken)
     assert (again.verdict, again.changes) == (SAME, ())
     other = drift_of(take(STEADY, judge=LlmJudge(replace(settings, parameters={}))), taken)
     assert "parameters changed" in other.sentence

@@ -9,19 +9,24 @@ from functools import cache
 from itertools import product
 from typing import Any
 
+import numpy as np
 import pytest
 
-from pytest_novelty.deciding import FAIL, INCONCLUSIVE, PASS, decide, judge_gate, more_needed
+from pytest_novelty.deciding import FAIL, INCONCLUSIVE, PASS, Reach, decide, judge_gate, more_needed
 from pytest_novelty.errors import GateSyntaxError, NoveltyError, SuiteError, UnknownNameError
-from pytest_novelty.feasibility import cannot_pass
+from pytest_novelty.feasibility import cannot_pass, size_of
 from pytest_novelty.gates import Gate, check_gate_names, check_option_gates, gates_for, parse_gate
 from pytest_novelty.judges.base import Traits
+from pytest_novelty.metrics import cascade
 from pytest_novelty.metrics.catalogue import CATALOGUE
-from pytest_novelty.metrics.intervals import clopper_pearson
+from pytest_novelty.metrics.families import extreme
+from pytest_novelty.metrics.intervals import clopper_pearson, few_cluster_factor, wilson
+from pytest_novelty.metrics.sampled import Items
 from pytest_novelty.metrics.view import Estimate, View
-from pytest_novelty.model import NOT_NOVEL, NOVEL, Ground, Suite, Vote
+from pytest_novelty.model import NOT_NOVEL, NOVEL, Ground, Idea, Instance, Suite, Vote
 from pytest_novelty.outcomes import CaseResult, make_outcome
 from pytest_novelty.protocols import PROTOCOLS
+from pytest_novelty.verdicts import NOT_SIMILAR, SIMILAR
 
 # --- reading ------------------------------------------------------------------------------------------------
 
@@ -284,6 +289,60 @@ def test_how_many_would_decide(text: str, estimate: Estimate, n: int | None) -> 
     assert int(found[1]) == n
 
 
+@pytest.mark.parametrize(
+    ("text", "positives", "n"),
+    # own suite, half of it right positives: Wilson's interval needs 35 of them without an event, whatever there were so far
+    [("hallucination_rate<=0.10", positives, 70) for positives in (20, 27, 33, 34)]
+    # without a right positive that is unreasoned, likewise; and every verdict right
+    + [("mismatch_rate<=0.10", 20, 70), ("verified_f1>=0.90", 20, 70)],
+)
+def test_a_rate_is_planned_by_those_in_its_denominator(text: str, positives: int, n: int) -> None:
+    gate = parse_gate(text)
+    value = 0.0 if gate.upper else 1.0
+    interval = wilson(value, positives)
+    assert interval is not None
+    said = more_needed(gate, Estimate(value, interval.low, interval.high, positives), reach=Reach(ran=2 * positives))
+    assert said == f"about {n} instances would decide"
+
+
+def test_a_mean_without_an_event_needs_what_its_interval_does() -> None:
+    interval = wilson(0.0, 30)
+    assert interval is not None
+    still = Estimate(0.0, interval.low, interval.high, 30, sd=0.0)
+    assert more_needed(parse_gate("retest_flip_rate<=0.10"), still) == "about 35 instances would decide"
+
+
+UNCHECKED = Estimate(0.08, 0.05, 0.2, 40, bounds=(0.08, 0.157), unaudited=12)
+
+
+@pytest.mark.parametrize(
+    ("text", "decision"),
+    [
+        ("verified_f1@point>=0.1", "inconclusive"),
+        ("verified_f1@point>=0.08", "pass"),
+        ("verified_f1@point>=0.16", "fail"),
+        ("verified_f1>=0.1", "inconclusive"),
+        ("verified_f1@point<=0.1", "inconclusive"),
+        ("verified_f1@point<=0.157", "pass"),
+    ],
+)
+def test_what_is_not_checked_leaves_a_gate_on_the_value_open(text: str, decision: str) -> None:
+    result = judge_gate(parse_gate(text), UNCHECKED, "j", "s", reach=Reach(impossible=f"{text}: 40 cannot pass it"))
+    assert result.decision == decision
+    missing = "12 statements of its votes not audited; run again to repeat their audits"
+    assert result.advice == (missing if decision == "inconclusive" else "")
+    assert result.message.endswith(f"; {missing}") == (decision == "inconclusive")
+    assert decide(parse_gate(text.replace("@point", "")), UNCHECKED, by_point=True) == decision
+
+
+def test_the_largest_of_several_is_open_where_one_is() -> None:
+    known = replace(UNCHECKED, value=0.12, bounds=None, unaudited=0)
+    found = extreme({"one": UNCHECKED, "two": known}, {"one": UNCHECKED, "two": known}, "max")
+    assert (found.value, found.bounds, found.unaudited) == (0.12, (0.12, 0.157), 12)
+    least = extreme({"one": UNCHECKED, "two": known}, {"one": UNCHECKED, "two": known}, "min")
+    assert (least.value, least.bounds) == (0.08, (0.08, 0.12))
+
+
 # --- what no outcome could pass -----------------------------------------------------------------------------
 
 
@@ -338,6 +397,72 @@ def test_two_clusters_are_worth_little_and_not_nothing() -> None:
     """n_eff = 2 (1.96 / 12.71)^2 = .0476; Wilson's lower bound n_eff / (n_eff + z^2) = .0122."""
     assert cannot_pass(parse_gate("macro_f1>=0.012"), 500, 2) is None
     assert cannot_pass(parse_gate("macro_f1>=0.013"), 500, 2) is not None
+
+
+def half_similar(make_suite: Callable[..., Suite], n: int, *, cluster: str | None = None) -> Suite:
+    """Every other pair of papers is similar; those that are share clusters of four, each other pair is one of its own."""
+    ideas = tuple(Idea(name, name, "Text.") for name in "xy")
+    made = [
+        Instance(f"i{k}", ideas, NOT_SIMILAR if k % 2 else SIMILAR, strata={"c": f"n{k}" if k % 2 else f"s{k // 8}"})
+        for k in range(n)
+    ]
+    return replace(make_suite("similarity", *made), cluster=cluster)
+
+
+@pytest.mark.parametrize(
+    ("text", "positives", "label"),
+    [
+        ("hallucination_rate<=0.10", 35, "similar"),
+        ("missing_evidence_rate<=0.10", 35, "similar"),
+        ("mismatch_rate<=0.10", 35, "similar"),
+        ("verified_recall>=0.90", 35, "similar"),
+        ("hallucination_rate_false<=0.10", 35, "not similar"),
+    ],
+)
+def test_a_rate_takes_instances_that_its_denominator_can_count(
+    text: str, positives: int, label: str, make_suite: Callable[..., Suite]
+) -> None:
+    gate = parse_gate(text)
+    few, enough = (half_similar(make_suite, n) for n in (40, 2 * positives))
+    best = "without a single event" if gate.upper else "with every instance right"
+    assert cannot_pass(gate, *size_of(gate, few, few.instances)) == (
+        f"{text}: 20 instances whose gold label is {label} cannot pass it even {best}; it takes {positives} of these"
+    )
+    assert cannot_pass(gate, *size_of(gate, enough, enough.instances)) is None
+
+
+def test_wrong_positives_are_in_the_denominator_of_an_f1(make_suite: Callable[..., Suite]) -> None:
+    suite = half_similar(make_suite, 40)
+    for text in ("verified_f1>=0.90", "precision>=0.90", "hallucination_rate_all<=0.10"):
+        assert size_of(parse_gate(text), suite, suite.instances)[:4] == (40, None, None, "")
+
+
+def test_sets_without_a_gold_group_have_no_right_pair(make_suite: Callable[..., Suite]) -> None:
+    ideas = tuple(Idea(name, name, "Text.") for name in "xyz")
+    golds = ['[["x","y"]]', "[]", '[["x"],["y","z"]]', '[["x"]]']
+    suite = make_suite("grouping", *(Instance(f"i{k}", ideas, gold) for k, gold in enumerate(golds)))
+    assert size_of(parse_gate("hallucination_rate<=0.1"), suite, suite.instances)[:2] == (2, None)
+    assert size_of(parse_gate("mismatch_rate_false<=0.1"), suite, suite.instances).n == 4
+
+
+def test_clusters_count_where_they_hold_a_positive(make_suite: Callable[..., Suite]) -> None:
+    """What is announced is what the interval does: forty positives in ten clusters beside forty clusters without."""
+    gate = parse_gate("hallucination_rate<=0.10")
+    suite = half_similar(make_suite, 80, cluster="c")
+    size = size_of(gate, suite, suite.instances)
+    assert size[:4] == (40, 50, 10, "whose gold label is similar")
+    said = cannot_pass(gate, *size)
+    assert said is not None
+    assert "40 instances whose gold label is similar in 10 clusters cannot pass" in said
+    assert said.endswith("clusters with one of these")
+    held = cascade.Verdict
+    votes = [held(one.id, 0, one.gold == SIMILAR, (cascade.VERIFIED,)) for one in suite.instances]
+    counts = cascade.count_verdicts(votes, {one.id: one.gold == SIMILAR for one in suite.instances})
+    places = np.unique([one.strata["c"] for one in suite.instances], return_inverse=True)[1]
+    found = cascade.measure_cascade(Items(80, places, resamples=200), counts, ["hallucination_rate"])
+    wanted = wilson(0.0, 10 * few_cluster_factor(50, 0.95))
+    assert wanted is not None
+    assert found["hallucination_rate"].estimate.high == pytest.approx(wanted.high)
 
 
 @pytest.mark.parametrize(("text", "n"), [("tie_rate<=0", 10**6), ("strict_accuracy>=1", 10**6)])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -10,10 +11,10 @@ from pytest_novelty import evaluate
 from pytest_novelty.data import data_folder
 from pytest_novelty.drifting import SAME, compare, compare_all
 from pytest_novelty.golden import make_golden, read_text
-from pytest_novelty.protocols import has_two_labels
-from pytest_novelty.suites import embedded_suites, load_suite
+from pytest_novelty.protocols import PROTOCOLS
+from pytest_novelty.suites import embedded_suites
 
-SUITES = sorted(name for name, path in embedded_suites().items() if has_two_labels(load_suite(path).protocol))
+SUITES = sorted(embedded_suites())
 
 
 def golden_file(suite: str) -> Path:
@@ -24,11 +25,17 @@ def golden_file(suite: str) -> Path:
 def test_lexical_says_what_it_said(suite: str) -> None:
     report = evaluate("lexical", suite)
     planned, judge = report.plan.suites[suite], report.plan.judges[0]
-    old = read_text(golden_file(suite).read_text(encoding="utf-8"), golden_file(suite))
+    protocol = PROTOCOLS[planned.suite.protocol]
+    old = read_text(golden_file(suite).read_text(encoding="utf-8"), golden_file(suite), protocol)
     new = make_golden(report.plan, planned, judge, report.outcomes)
     (drift,) = compare_all([compare(report.plan, planned, judge, old, new, "golden")])
     assert (drift.verdict, drift.changes, drift.n) == (SAME, (), len(planned.suite.instances)), drift.sentence
 
 
-def test_no_golden_file_is_left_over() -> None:
+def test_every_suite_has_a_golden_file_and_is_listed() -> None:
+    """One that came without is named here: record it with ``pytest --novelty-judge=lexical --snapshot-update``."""
     assert {path.name for path in data_folder("golden").glob("*.txt")} == {golden_file(suite).name for suite in SUITES}
+    listed = re.findall(
+        r"^\| `([^`]+)`", (data_folder("golden") / "README.md").read_text(encoding="utf-8"), re.MULTILINE
+    )
+    assert listed == SUITES

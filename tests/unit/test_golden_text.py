@@ -11,9 +11,12 @@ import pytest
 
 from pytest_novelty.errors import GoldenError
 from pytest_novelty.golden import Entry, Golden, Head, merge, read_text, result_from, write_text
+from pytest_novelty.labels_as_text import Contradiction
 from pytest_novelty.model import ABSTAINED, INVALID, NOT_NOVEL, NOVEL, OK, TIE
-from pytest_novelty.tallies import Contradiction, check_label
+from pytest_novelty.protocols import PROTOCOLS
+from pytest_novelty.tallies import check_label
 
+PAIRWISE = PROTOCOLS["pairwise"]
 OLD: Head = {"judge": "judge", "version": "1", "votes": 3}
 NEW: Head = {"judge": "judge", "version": "2", "votes": 3}
 
@@ -24,7 +27,7 @@ def entry(label: str = "x", head: Head = OLD, **changes: Any) -> Entry:
 
 
 def golden(**entries: Entry) -> Golden:
-    return Golden("made", "1", "0" * 32, 2, entries)
+    return Golden("made", "pairwise", "1", "0" * 32, 2, entries)
 
 
 def changed(old: str, new: str, words: str, line: int = 7) -> tuple[Callable[[str], str], int, str]:
@@ -61,7 +64,7 @@ def test_a_partial_recording_keeps_the_rest_and_under_what_it_was_recorded(
     assert {name: item.head["version"] for name, item in part.entries.items()} == {"i1": "1", "i2": "2", "gone": "1"}
     whole = merge(old, golden(i1=entry(head=NEW), i2=entry("y", NEW)), suite, old)
     assert sorted(whole.entries) == ["i1", "i2"]
-    assert read_text(write_text(part), Path()) == part
+    assert read_text(write_text(part), Path(), PAIRWISE) == part
 
 
 def test_votes_come_back_as_they_were_counted(
@@ -100,6 +103,7 @@ def test_votes_come_back_as_they_were_counted(
         changed("ab 3:0", "ab 0:0", "cannot be: no vote is counted"),
         changed("ba 1:0:1:1", "ab 1:0:1:1", "cannot be: an order is there twice"),
         changed("ab 3:0", "zz 3:0", "cannot be read"),
+        changed("0a1b2c3d", "0a1b2c3d\tscores 1", "cannot be: it has scores, and the protocol pairwise knows none"),
         changed("0a1b2c3d", "0a1b2c3d\tscores nan", "cannot be: the score nan is no number that a judge can give"),
         changed(
             "0a1b2c3d", "0a1b2c3d\tscores 1 -1e300", "cannot be: the score -1e+300 is no number that a judge can give"
@@ -114,7 +118,7 @@ def test_votes_come_back_as_they_were_counted(
         changed(
             "ab 3:0, ba 1:0:1:1", "ab 0:0:0:3, ba 0:0:0:3", "cannot be: the label is x, and the votes say abstained"
         ),
-        changed("ab 3:0, ba 1:0:1:1", "3:0", "cannot be: the label is x, and the votes say novel"),
+        changed("ab 3:0, ba 1:0:1:1", "3:0", "cannot be: these are no votes of the protocol pairwise"),
         changed("ab 3:0, ba 1:0:1:1", "-", "cannot be: the label is x, and the votes say invalid"),
         changed("0a1b2c3d", "0a1b2c3d\tscores 1 2 3 4 5 6 7", "cannot be: 7 scores of 3 votes"),
         (
@@ -127,13 +131,13 @@ def test_votes_come_back_as_they_were_counted(
 def test_what_cannot_be_read_is_named(change: Callable[[str], str], line: int, words: str) -> None:
     text = write_text(golden(i1=entry()))
     with pytest.raises(GoldenError) as caught:
-        read_text(change(text), Path("golden/made.judge.txt"))
+        read_text(change(text), Path("golden/made.judge.txt"), PAIRWISE)
     assert (caught.value.line, words in str(caught.value)) == (line, True), str(caught.value)
 
 
 def test_line_ends_of_another_system_are_no_change() -> None:
     text = write_text(golden(i1=entry()))
-    assert read_text(text.replace("\n", "\r\n"), Path()) == golden(i1=entry())
+    assert read_text(text.replace("\n", "\r\n"), Path(), PAIRWISE) == golden(i1=entry())
     assert replace(golden(), digest="1").judge == ""
     assert golden(i1=entry()).judge == "judge"
 
@@ -153,7 +157,7 @@ def test_an_update_of_a_part_leaves_the_suite_as_it_was_recorded(
     )
     first = merge(None, part, grown, None)
     assert first.left_out == {"i2", "i3"}
-    assert read_text(write_text(first), Path()) == first
+    assert read_text(write_text(first), Path(), PAIRWISE) == first
     assert "# left out: i2\n# left out: i3\n" in write_text(first)
     assert merge(first, rest, grown, first).left_out == {"i2"}
     with_gone = replace(first, left_out=first.left_out | {"gone"})  # left out, and then removed from the suite
@@ -189,7 +193,7 @@ def test_what_another_run_recorded_meanwhile_is_kept(
 def test_a_label_follows_from_its_votes(label: str | None, tallies: tuple[int, ...], scores: int, said: str) -> None:
     votes = [(None, tallies)]
     if not said:
-        check_label(label, votes, [1.0] * scores)
+        check_label(label, votes, [1.0] * scores, PROTOCOLS["pointwise"])
         return
     with pytest.raises(Contradiction, match=f"the votes say {said}"):
-        check_label(label, votes, [1.0] * scores)
+        check_label(label, votes, [1.0] * scores, PROTOCOLS["pointwise"])

@@ -84,7 +84,11 @@ def test_without_an_auditor_nothing_is_told_that_needs_one() -> None:
         "retained_share",
     }
     audited = ground(view_of(similar(), OTHER))
-    assert audited.rates.keys() - found.rates.keys() == needed | {"mismatch_rate_false", "mismatch_rate_all"}
+    assert audited.rates.keys() - found.rates.keys() == needed | {
+        "mismatch_rate_false",
+        "mismatch_rate_all",
+        "verified_rate_all",
+    }
     for name in sorted(needed):
         assert rate_of(view_of(similar(None), OTHER), name).note == NOT_AUDITED
         assert sampled_of(view_of(similar(None), OTHER), name) == NOT_AUDITED

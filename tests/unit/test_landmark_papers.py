@@ -21,6 +21,7 @@ from typing import Any, Final
 
 import numpy as np
 import pytest
+import yaml
 from jsonschema import Draft202012Validator
 
 from pytest_novelty.data import data_folder
@@ -255,6 +256,17 @@ def test_no_unclear_pair_is_labelled() -> None:
                 assert not made["is_unclear"](row["dimension"], one, other), row["id"]
 
 
+def test_the_card_says_how_many_pairs_are_unclear_and_how_many_chains_are_explained() -> None:
+    folder = SUITES / "landmarks-papers"
+    unclear, chains = (yaml.safe_load((folder / f"{name}.yaml").read_text("utf-8")) for name in ("unclear", "chains"))
+    for dimension in ("task", "problem", "method"):
+        assert all(len(chain["why"].split()) >= 8 for chain in chains[dimension])
+        assert len({frozenset(pair) for pair in unclear[dimension]}) == len(unclear[dimension])
+    card = " ".join((SUITES / "landmarks-similarity" / "CARD.md").read_text(encoding="utf-8").split())
+    assert f"lists {sum(map(len, unclear.values()))} such cases" in card
+    assert f"explains all {sum(map(len, chains.values()))}" in card
+
+
 def test_entailment_quotes_and_pairs_its_reasons() -> None:
     by_spans = defaultdict(list)
     for row in rows_of("landmarks-entailment"):
@@ -324,6 +336,30 @@ def test_check_finds_a_file_that_differs(tmp_path: Path) -> None:
         ),
         ("pairs.yaml", 'task: "rating of translations / rating of summaries"', "task: same", "shared.yaml differs"),
         ("shared.yaml", "{selinger1979: t, wong1976: t}", "{selinger1979: t, wong1976: t, hoare1962: t}", "two groups"),
+        (
+            "shared.yaml",
+            "method:\n",
+            'method:\n- {says: "Both search.", members: {selinger1979: m, levoy1988: m}}\n',
+            "chain from mildenhall2020 over levoy1988 to selinger1979 in method is not explained",
+        ),
+        (
+            "shared.yaml",
+            "method:\n",
+            'method:\n- {says: "Both withhold.", members: {breiman2001: m2, srivastava2014: m}}\n',
+            "unclear.yaml has breiman2001 and srivastava2014 in method, and so has an entry of shared.yaml",
+        ),
+        (
+            "unclear.yaml",
+            "- [breiman2001, srivastava2014]\n",
+            "- [breiman2001, chen1998]\n",
+            "chain from breiman1996 over breiman2001 to chen1998 in method is not explained",
+        ),
+        (
+            "chains.yaml",
+            "[perlin1985, mildenhall2020, whitted1980]",
+            "[peachey1985, mildenhall2020, whitted1980]",
+            "chain from peachey1985 over mildenhall2020 to whitted1980 in method does not exist",
+        ),
     ],
 )
 def test_the_build_refuses_labels_that_contradict_each_other(

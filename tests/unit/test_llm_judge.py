@@ -34,6 +34,7 @@ from pytest_novelty.judges.llm.prices import Price, Tokens, find_price
 from pytest_novelty.judges.llm.providers import _import_patiently, open_provider
 from pytest_novelty.judges.llm.replies import read_reply
 from pytest_novelty.judges.registry import resolve_judges
+from pytest_novelty.judges.routes import Route
 from pytest_novelty.masking import is_like_a_key, make_mask
 from pytest_novelty.model import Request, ShownIdea, Verdict
 from pytest_novelty.protocols import PROTOCOLS
@@ -227,7 +228,7 @@ def test_every_setting_that_can_change_an_answer_is_in_the_version() -> None:
     beside: dict[str, Any] = {
         "name": "other", "folder": Path("elsewhere"), "api_key_env": "OTHER", "headers": {"X": "Y"}, "prompts": {"pairwise": "p"},
         "timeout_s": 1.0, "retries": 0, "concurrency": 1, "requests_per_minute": 1.0, "tokens_per_minute": 1.0,
-        "price": None, "may_tie": True, "may_abstain": True,
+        "price": None, "may_tie": True, "may_abstain": True, "family": "other", "auditors": (Route("*", "lexical", "", Path()),),
     }  # fmt: skip
     assert {*others, *beside} == {item.name for item in fields(LlmSettings)}
     versions = [replace(SETTINGS, **{name: value}).version for name, value in others.items()]

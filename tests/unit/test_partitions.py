@@ -27,7 +27,6 @@ from pytest_novelty.metrics.partitions import (
     PaperSet,
     adjusted_rand,
     count_pairs,
-    excess_order_flip,
     measure_rand,
     order_inconsistency,
     pairs_of,
@@ -224,9 +223,7 @@ def test_a_judge_that_ignores_order_is_consistent_and_one_that_follows_it_is_not
     steady = [together_votes([[[0, 3]]] * 2, 4) for _ in shown]
     following = [together_votes([[order[:2]]] * 2, 4) for order in shown]
     assert order_inconsistency(steady) == 0
-    assert excess_order_flip(steady) == 0
     assert order_inconsistency(following) == 1
-    assert excess_order_flip(following) == pytest.approx(2 / 6)
 
 
 def test_order_needs_votes_in_two_orders() -> None:
@@ -234,11 +231,10 @@ def test_order_needs_votes_in_two_orders() -> None:
     assert np.isnan(order_inconsistency([one, none]))
     assert np.isnan(order_inconsistency([one]))
     assert order_inconsistency([one, one]) == 0
-    assert np.isnan(excess_order_flip([one, one]))
 
 
-def test_noise_alone_is_no_effect_of_the_order() -> None:
-    """A coin for every pair, in two orders: inconsistent nearly always, its excess 0 in expectation."""
+def test_noise_alone_turns_nearly_all_with_the_order() -> None:
+    """A coin for every pair, in two orders."""
     rng = np.random.default_rng(0)
     pairs = list(combinations(range(4), 2))
 
@@ -248,4 +244,3 @@ def test_noise_alone_is_no_effect_of_the_order() -> None:
 
     runs = [[votes(), votes()] for _ in range(400)]
     assert np.mean([order_inconsistency(run) for run in runs]) > 0.9
-    assert abs(np.mean([excess_order_flip(run) for run in runs])) < 0.02

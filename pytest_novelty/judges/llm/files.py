@@ -14,10 +14,11 @@ from urllib.parse import urlsplit
 from pytest_novelty.digests import digest_of
 from pytest_novelty.errors import JudgeError, Problems, UnknownNameError
 from pytest_novelty.judges.llm.prices import Price
+from pytest_novelty.judges.routes import ITSELF, Route
 from pytest_novelty.masking import is_like_a_key, is_named_like_a_secret, make_mask
 from pytest_novelty.model import Json
 from pytest_novelty.protocols import PROTOCOLS
-from pytest_novelty.strict_yaml import read_yaml
+from pytest_novelty.strict_yaml import Document, read_yaml
 from pytest_novelty.validation import explain_all, load_schema, name_of
 
 PREFIXES: Final = ("openai:", "litellm:")
@@ -51,6 +52,8 @@ class LlmSettings:
     price: Price | None = None
     may_tie: bool = False
     may_abstain: bool = False
+    family: str | None = None
+    auditors: tuple[Route, ...] = ()
 
     @property
     def base_url(self) -> str | None:
@@ -78,7 +81,7 @@ class LlmSettings:
 
 _NOT_ASKED: Final = frozenset(
     {"name", "folder", "api_key_env", "headers", "prompts", "timeout_s", "retries", "concurrency", "requests_per_minute",
-     "tokens_per_minute", "price", "may_tie", "may_abstain"}
+     "tokens_per_minute", "price", "may_tie", "may_abstain", "family", "auditors"}
 )  # fmt: skip
 """Settings that change no answer, or whose effect (prompts, ties, abstentions) is in the request itself."""
 
@@ -134,12 +137,17 @@ def load_judge_file(path: Path) -> LlmSettings:
             sentence, hint = _explained(value, sentence, place)
             problems.add(JudgeError(sentence, path=path, line=document.line_of(place), hint=hint))
     if isinstance(value, dict):
-        for message, hint, place in (*_unknown_protocols(value), *_misplaced(value), *_unusable(value)):
+        for message, hint, place in (
+            *_unknown_protocols(value),
+            *_misplaced(value),
+            *_unusable(value),
+            *_twofold(value),
+        ):
             if place not in told:
                 told.add(place)
                 problems.add(JudgeError(message, path=path, line=document.line_of(place), hint=hint))
     problems.raise_any()
-    given = {key: item for key, item in value.items() if key not in ("format", "model", "price")}
+    given = {key: item for key, item in value.items() if key not in ("format", "model", "price", *_AUDITED)}
     for name in ("max_tokens", "seed", "retries", "answer_retries", "concurrency"):
         if isinstance(given.get(name), float):  # 4.0 is an integer to JSON Schema
             given[name] = int(given[name])
@@ -147,8 +155,34 @@ def load_judge_file(path: Path) -> LlmSettings:
     prices = value.get("price")
     price = None if prices is None else Price.per_million(prices["input"], prices["output"], prices.get("cached_input"))
     return LlmSettings(
-        provider, model.strip(), **{"name": model.strip(), **given}, folder=path.resolve().parent, price=price
+        provider,
+        model.strip(),
+        **{"name": model.strip(), **given},
+        folder=path.resolve().parent,
+        price=price,
+        auditors=tuple(_routes(document, path)),
     )
+
+
+_AUDITED: Final = ("auditor", "auditors")
+
+
+def _routes(document: Document, path: Path) -> Iterator[Route]:
+    """Who audits the judge of a file that fits its schema."""
+    value: Any = document.value
+    for family, named in {ITSELF: value.get("auditor"), **value.get("auditors", {})}.items():
+        key = ("auditor",) if family == ITSELF else ("auditors", family)
+        for auditor in [named] if isinstance(named, str) else named or ():
+            source = f"{key[0]} in {path.name}"
+            yield Route(
+                family.strip().casefold(), auditor.strip(), source, path.resolve().parent, path, document.line_of(key)
+            )
+
+
+def _twofold(value: Mapping[str, Any]) -> Iterator[tuple[str, str, _Place]]:
+    if all(name in value for name in _AUDITED):
+        hint = "auditor is for this judge whatever it is; auditors tells by family, of which the judge's own counts"
+        yield "auditor and auditors are both given", hint, ("auditors",)
 
 
 _KEYS: Final = (

@@ -71,6 +71,8 @@ class LlmJudge:
         self.max_concurrency = settings.concurrency
         self.may_tie, self.may_abstain = settings.may_tie, settings.may_abstain
         self.score_range = None
+        self.family = settings.family
+        self.routes = settings.auditors
         price, self.price_basis = _price_of(settings)
         self._price: Price | None = price
         self._most_out = settings.max_tokens

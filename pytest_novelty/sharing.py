@@ -1,0 +1,107 @@
+"""Workers share the audits of a run: each statement is asked about by one of them, and the others are told by the controller."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
+from typing import Final
+
+from pytest_novelty.audits import SHORT_KEY, Places
+from pytest_novelty.model import Ground, Vote
+from pytest_novelty.outcomes import CaseResult
+from pytest_novelty.plan import Plan
+from pytest_novelty.store import SqliteStore, VerdictStore
+
+_CREATE: Final = (
+    "CREATE TABLE IF NOT EXISTS audited (run TEXT, key TEXT, pid INTEGER, since REAL, PRIMARY KEY (run, key))"
+)
+_TAKE: Final = "INSERT OR IGNORE INTO audited (run, key, pid, since) VALUES (?, ?, ?, ?)"
+_INHERIT: Final = "UPDATE audited SET pid = ? WHERE run = ? AND key = ? AND pid = ?"
+_IN_LIMIT: Final = 500
+_KEPT_S: Final = 7 * 86_400.0
+"""Of runs that ended, longer than any run takes."""
+
+
+class SharedAudits:
+    """Which process asks about a statement: the first to say so, as long as it lives. In the store, as all that workers share."""
+
+    def __init__(self, store: SqliteStore, run: str) -> None:
+        self._store, self._run = store, run
+        store.update(_CREATE)
+        store.update("DELETE FROM audited WHERE since < ?", (time.time() - _KEPT_S,))
+
+    def take(self, keys: Sequence[str]) -> set[str]:
+        """Those of the audits that are this process's to ask and to count."""
+        if not keys:
+            return set()
+        own = os.getpid()
+        with self._store.writing() as connection:
+            connection.executemany(_TAKE, [(self._run, key, own, time.time()) for key in keys])
+        mine = set()
+        for start in range(0, len(keys), _IN_LIMIT):
+            part = keys[start : start + _IN_LIMIT]
+            query = f"SELECT key, pid FROM audited WHERE run = ? AND key IN ({','.join('?' * len(part))})"
+            for key, pid in self._store.rows(query, (self._run, *part)):
+                if pid == own or (not _lives(pid) and self._store.update(_INHERIT, (own, self._run, key, pid))):
+                    mine.add(key)
+        return mine
+
+
+def share_audits(plan: Plan, store: VerdictStore, run: str, workers: int) -> SharedAudits | None:
+    """None where there is nothing to share: one process, no audits, or a cassette, to which nobody can write."""
+    if workers > 1 and plan.panels and isinstance(store, SqliteStore):
+        return SharedAudits(store, run)
+    return None
+
+
+def _lives(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:  # it is somebody's
+        return True
+    return True
+
+
+def tell_audits(results: Iterable[CaseResult]) -> list[CaseResult]:
+    """The results of all workers, with what one of them was told of statements that another one's cases make as well. What a
+    worker asked that did not end its case stays unchecked.
+    """
+    held = list(results)
+    said: dict[str, bool | None] = {}
+    for result in held:
+        said.update(result.audits.told)
+    return [_told(result, said) if result.audits.elsewhere else result for result in held]
+
+
+def _told(result: CaseResult, said: dict[str, bool | None]) -> CaseResult:
+    votes = list(result.outcome.votes)
+    opinions = [list(row) for row in result.audits.opinions]
+    for key, auditor, statement, places, released in result.audits.elsewhere:
+        opinion = said.get(key[:SHORT_KEY])
+        if opinions and statement is not None:
+            opinions[statement][auditor] = opinion
+        if auditor == 0:
+            _each(votes, places, partial(_by_ours, opinion))
+            _each(votes, released, partial(_by_release, opinion))
+    audits = result.audits._replace(opinions=tuple(map(tuple, opinions)))
+    return result._replace(outcome=result.outcome._replace(votes=tuple(votes)), audits=audits)
+
+
+def _by_ours(word: bool | None, ground: Ground) -> Ground:
+    return ground._replace(supported=word)
+
+
+def _by_release(word: bool | None, ground: Ground) -> Ground:
+    released = ground.released
+    return ground if released is None else ground._replace(released=released._replace(supported=word))
+
+
+def _each(votes: list[Vote], places: Places, change: Callable[[Ground], Ground]) -> None:
+    for vote, group in places:
+        grounds = list(votes[vote].grounds)
+        grounds[group] = change(grounds[group])
+        votes[vote] = votes[vote]._replace(grounds=tuple(grounds))

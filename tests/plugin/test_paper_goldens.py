@@ -1,0 +1,176 @@
+"""Golden verdicts, probes and baselines on suites of papers: as on ideas, whatever the labels are."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_novelty.data import data_folder
+from pytest_novelty.suites import embedded_suites
+
+from .making import Lab, Ran
+
+_JUDGE = """
+    import random
+    def log_paper(request):
+        with open(HERE / "calls.log", "a", encoding="utf-8") as out:
+            out.write("\\t".join(map(str, ("judge", request.instance_id, request.variant, request.order, request.sample))) + "\\n")
+    def judge(request):
+        log_paper(request)
+        told = (HERE / "state").read_text().split()
+        asked = (request.instance_id, request.order, request.sample)
+        times = sum(line.split("\\t")[1::2] == [asked[0], str(asked[1])] for line in (HERE / "calls.log").read_text().splitlines())
+        yes = int(request.instance_id[:4], 16) % 2 == 0
+        if "turned" in told:
+            yes = not yes
+        if "noisy" in told and random.Random(f"{asked} {times}").random() < 0.1:
+            yes = not yes
+        if request.protocol == "similarity":
+            return {"is_similar": yes, "evidence_a": "x", "evidence_b": "y", "reason": "z"}
+        if request.protocol == "entailment":
+            return {"supported": yes}
+        last = len(request.papers)
+        members = [1, last] if yes else [2, 3] if request.order == "ab" else [last - 2, last - 1]
+        return {"groups": [{"paper_indices": members, "evidence": {}, "reason": "z"}]}
+    judge.version, judge.uses_prompt = "1", False
+    def pytest_novelty_judges():
+        return {"judge": judge}
+"""
+"""Says one thing of half of the instances, and another of the rest."""
+UPDATE = ("-p", "syrupy", "--snapshot-update")
+RUNS = (
+    ("landmarks-similarity", ""),
+    ("landmarks-entailment", ""),
+    ("landmarks-grouping", ""),
+    ("landmarks-grouping", "-n2"),
+)
+"""With workers only the one that sends labels of its own between processes."""
+
+
+@pytest.fixture(autouse=True)
+def _judge(lab: Lab) -> None:
+    lab.judges(_JUDGE)
+    state(lab, "noisy")
+
+
+def state(lab: Lab, text: str) -> None:
+    (lab.path / "state").write_text(text)
+
+
+def drift(ran: Ran) -> dict[str, Any]:
+    (found,) = ran.report["drift"]
+    only: dict[str, Any] = found
+    return only
+
+
+def file_of(lab: Lab, suite: str) -> Path:
+    return lab.path / "golden" / f"{suite}.judge.txt"
+
+
+@pytest.mark.parametrize(("suite", "dist"), RUNS)
+def test_record_compare_and_drift(lab: Lab, suite: str, dist: str) -> None:
+    sample = ("judge", suite, "--novelty-sample=30")
+    first = lab.judge(*sample, *UPDATE, dist=dist)
+    assert first.ret == 0, first.said
+    assert f"golden verdicts written: golden/{suite}.judge.txt (30 added)" in first.plain
+    again = lab.judge(*sample)
+    assert (again.ret, drift(again)["verdict"]) == (0, "the same"), again.said
+    anew = lab.judge(*sample, "--novelty-refresh")
+    assert (anew.ret, drift(anew)["verdict"]) == (0, "different, within its noise"), anew.said
+    state(lab, "noisy turned")
+    turned = lab.judge(*sample, "--novelty-refresh", dist=dist)
+    turned.assert_clean()
+    assert turned.ret == 1
+    assert "drifted beyond its noise: vote shift" in turned.plain
+    assert drift(turned)["vote_shift"]["value"] > 0.3
+    part = lab.judge("judge", suite, "--novelty-sample=10", *UPDATE)
+    assert (part.ret, drift(part)["n"]) == (0, 10)
+    assert f"golden/{suite}.judge.txt (10 changed)" in part.plain
+    lines = [line for line in file_of(lab, suite).read_text().splitlines() if not line.startswith("#")]
+    assert len(lines) == 30
+
+
+@pytest.mark.parametrize(("suite", "dist"), RUNS)
+def test_a_probe(lab: Lab, suite: str, dist: str) -> None:
+    lab.judge("judge", suite, "--novelty-sample=30")
+    quiet = lab.judge("judge", suite, "--novelty-probe=30")
+    assert (quiet.ret, drift(quiet)["decision"]) == (0, "pass"), quiet.said
+    assert drift(quiet)["against"].startswith("the store (20")
+    state(lab, "noisy turned")
+    turned = lab.judge("judge", suite, "--novelty-probe=30", dist=dist)
+    turned.assert_clean()
+    assert (turned.ret, drift(turned)["verdict"], drift(turned)["n"]) == (1, "drifted", 30), turned.said
+    assert "if that is right, ask all anew for the store: --novelty-refresh, without --novelty-probe" in turned.plain
+
+
+@pytest.mark.parametrize(
+    ("suite", "before", "after", "words"),
+    [
+        (
+            "landmarks-similarity",
+            "\tsimilar\t",
+            "\tnot similar\t",
+            "the label is not similar, and the votes say similar",
+        ),
+        ("landmarks-similarity", "\tsimilar\t", "\tnovel\t", "the label is novel, and the votes say similar"),
+        (
+            "landmarks-entailment",
+            "\tsupported\t",
+            "\tunsupported\t",
+            "the label is unsupported, and the votes say supported",
+        ),
+        ("landmarks-entailment", "\tsupported\t", "\tnovel\t", "the label is novel, and the votes say supported"),
+        (
+            "landmarks-entailment",
+            "\tsupported\t0:3",
+            "\tsupported\tab 0:3",
+            "these are no votes of the protocol entailment",
+        ),
+        ("landmarks-grouping", "{", '{"!nobody" ', "with papers that the instance has not"),
+        (
+            "landmarks-grouping",
+            "ab 3, ba 3",
+            "ab 1, ab 2 all apart, ba 1, ba 2 all apart",
+            "and the votes say all apart",
+        ),
+    ],
+)
+def test_what_no_run_writes_costs_no_call(lab: Lab, suite: str, before: str, after: str, words: str) -> None:
+    state(lab, "steady")
+    options = ("judge", suite, "--novelty-sample=4")
+    lab.judge(*options, *UPDATE)
+    text = file_of(lab, suite).read_text()
+    head, _, rows = text.partition("digest of what was shown\n")
+    assert before in rows
+    file_of(lab, suite).write_text(f"{head}digest of what was shown\n{rows.replace(before, after, 1)}")
+    lab.forget_calls()
+    ran = lab.judge(*options, "--novelty-refresh")
+    assert ran.ret == 4, ran.said
+    assert words in " ".join(ran.plain.split())
+    assert f"golden/{suite}.judge.txt:" in ran.plain
+    assert not lab.logged()
+    ran.assert_clean()
+
+
+def test_a_baseline_of_groupings(lab: Lab) -> None:
+    options = ("judge", "landmarks-grouping", "--novelty-sample=30")
+    (lab.path / "then.json").write_text(json.dumps(lab.judge(*options).report))
+    state(lab, "noisy turned")
+    ran = lab.judge(*options, "--novelty-refresh", "--novelty-baseline=then.json")
+    ran.assert_clean()
+    (change,) = ran.report["against"]["changes"]
+    assert change["vote_shift_p_holm"] < 0.01
+    assert change["vote_shift"]["value"] > 0.3
+
+
+def test_every_embedded_suite_is_compared_with_what_the_baseline_said(lab: Lab) -> None:
+    shutil.copytree(data_folder("golden"), lab.path / "golden")
+    ran = lab.judge("lexical", "", "--novelty-sample=3")
+    assert ran.ret == 0, ran.said
+    assert {item["suite"]: item["verdict"] for item in ran.report["drift"]} == dict.fromkeys(
+        embedded_suites(), "the same"
+    )
