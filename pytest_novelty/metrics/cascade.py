@@ -198,6 +198,20 @@ class Formula:
     upper: tuple[FloatArray, FloatArray] | None = None
     over: str = ""  # the metric whose average this one's is divided by
 
+    @property
+    def needs_evidence(self) -> bool:
+        """It depends on where positive verdicts end."""
+        return any(self._tells_apart(Cell.VERIFIED, cell) for cell in Cell)
+
+    @property
+    def needs_audit(self) -> bool:
+        """It depends on what an auditor says."""
+        return self._tells_apart(Cell.VERIFIED, Cell.MISMATCHED)
+
+    def _tells_apart(self, one: Cell, other: Cell) -> bool:
+        starts = np.array([TRUE, FALSE, UNLABELLED])
+        return any((weights[starts + one] != weights[starts + other]).any() for weights in (self.events, self.of))
+
 
 def _scores(prefix: str, cells: tuple[Cell, ...], upper: tuple[Cell, ...] | None = None) -> dict[str, Formula]:
     """Precision, recall and F1 that count as hits the true positives of some cells only."""

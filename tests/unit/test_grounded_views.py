@@ -10,15 +10,19 @@ import pytest
 
 from pytest_novelty.judges.base import Traits
 from pytest_novelty.metrics.cascade import (
+    FORMULAS,
+    MACRO,
     NO_REASON,
     UNSUPPORTED,
     VERIFIED,
+    WATERFALL,
     Cell,
     Verdict,
     count_verdicts,
     measure_cascade,
 )
-from pytest_novelty.metrics.grounded import NOT_AUDITED, ground, rate_of, sampled_of
+from pytest_novelty.metrics.catalogue import CATALOGUE
+from pytest_novelty.metrics.grounded import NOT_AUDITED, RATES, ground, rate_of, sampled_of
 from pytest_novelty.metrics.partitions import Answer, Group, PaperSet, count_pairs
 from pytest_novelty.metrics.sampled import F1, MEAN, Counted, Items, Sampled, measure
 from pytest_novelty.metrics.view import View
@@ -142,3 +146,24 @@ def test_an_interval_is_that_of_four_times_the_items_at_most(kind: str) -> None:
     half = 1.96 * (0.9 * 0.1 / (4 * n)) ** 0.5
     assert 0.8 * half < 0.9 - found.low < 1.4 * half
     assert 0.6 * half < found.high - 0.9 < 1.2 * half
+
+
+def test_a_metric_of_the_cascade_is_in_all_places() -> None:
+    """The catalogue names it, a formula tells what it is and needs, and a report has it."""
+    rates = {
+        function.rpartition(":")[2]
+        for metric in CATALOGUE.values()
+        for function in (metric.function, metric.cited)
+        if function.startswith("grounded:rate_of:")
+    }
+    assert rates <= set(RATES) <= set(FORMULAS)
+    assert len(rates) > 20
+    assert set(MACRO) <= set(FORMULAS)
+    assert set(WATERFALL) <= set(RATES)
+    grounded = {name for name in RATES if FORMULAS[name].needs_evidence}
+    assert set(RATES) - grounded == {"precision", "recall", "f1", "positive_accuracy", "negative_accuracy"}
+    audited = {name for name in RATES if FORMULAS[name].needs_audit}
+    assert audited == {
+        *("mismatch_rate", "mismatch_rate_false", "mismatch_rate_all", "verified_rate", "verified_rate_all"),
+        *("verified_precision", "verified_recall", "verified_f1", "retained_share"),
+    }
