@@ -161,5 +161,8 @@ def name_partition(groups: Iterable[Iterable[str]]) -> str:
 
 
 def groups_of(label: str) -> tuple[tuple[str, ...], ...]:
-    """The groups that a label names."""
-    return tuple(tuple(group) for group in json.loads(label))
+    """The groups that a label names. Raises ValueError for a text that is no partition's."""
+    groups = json.loads(label)
+    if not isinstance(groups, list) or not all(isinstance(group, list) for group in groups):
+        raise ValueError(f"{label!r} names no partition")
+    return tuple(map(tuple, groups))

@@ -77,7 +77,7 @@ def test_an_answer_that_breaks_a_rule_is_counted(lab: Lab) -> None:
             return {"judge": judge}
         """
     )
-    ran = lab.judge("judge", "landmarks-similarity", "--novelty-sample=10")
+    ran = lab.judge("judge", "landmarks-similarity-full", "--novelty-sample=10")
     assert ran.ret == 0
     assert "judge: 60 answers cited no evidence for a paper of a positive verdict (missing span)" in ran.plain
     assert "judge: 60 answers gave a reason of more than two sentences (long reason)" in ran.plain
@@ -186,7 +186,7 @@ AUDITED = """
 
 def test_a_missing_audit_takes_no_verdict_with_it(lab: Lab, dist: str) -> None:
     lab.judges(AUDITED.format())
-    args = ("landmarks-similarity", "--novelty-sample=12", "--novelty-store=kept.sqlite")
+    args = ("landmarks-similarity-full", "--novelty-sample=12", "--novelty-store=kept.sqlite")
     ran = lab.judge("judge", *args)
     assert ran.ret == 0
     verdicts = ran.report["calls"]["made"]
