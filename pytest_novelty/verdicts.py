@@ -77,6 +77,12 @@ class Conclusion:
     evidence: tuple[str, ...]
     reason: str
 
+    def one_of_two(self, place: int) -> str:
+        """A span of two. Raises AttributeError where there are more papers, of which two would be the wrong half."""
+        if len(self.evidence) != 2:
+            raise AttributeError(f"this reason is about {len(self.evidence)} papers: read request.evidence")
+        return self.evidence[place]
+
 
 @dataclass(frozen=True, slots=True)
 class Document:

@@ -78,7 +78,8 @@ def test_an_answer_that_breaks_a_rule_is_counted(lab: Lab) -> None:
         """
     )
     ran = lab.judge("judge", "landmarks-similarity", "--novelty-sample=10")
-    assert ran.ret == 0
+    assert [name for name, decision in ran.decisions().items() if decision == "fail"] == ["missing_evidence_rate<=0.15"]
+    assert ran.ret == 1
     assert "judge: 60 answers cited no evidence for a paper of a positive verdict (missing span)" in ran.plain
     assert "judge: 60 answers gave a reason of more than two sentences (long reason)" in ran.plain
     assert ran.metric("missing_evidence_rate")["value"] == 1
@@ -235,6 +236,43 @@ def test_the_dry_run_counts_audits(lab: Lab) -> None:
     assert ran.report["calls"]["cost_usd"] == pytest.approx(0.05 * count)
     told = lab.judge("judge", *audited, "--novelty-dry-run").plain
     assert f"{count} audits of stored verdicts, {count} stored, 0 to make, $0" in told
+
+
+def test_offline_the_price_is_what_stored_calls_cost(lab: Lab) -> None:
+    """Of instances on which nothing is recorded, too: the dry run of the same store says the same."""
+    lab.judges(
+        """
+        def judge(request):
+            return {"is_similar": False, "cost_usd": 0.25}
+
+        judge.version = "1"
+
+        def pytest_novelty_judges():
+            return {"judge": judge}
+        """
+    )
+    args = ("judge", "landmarks-similarity", "--novelty-votes=1", "--novelty-orders=ab")
+    assert lab.judge(*args, "--novelty-sample=3").ret == 0
+    told = lab.judge(*args, "--novelty-sample=5", "--novelty-dry-run").plain
+    assert "2 to make" in told
+    assert "$0.50 (the mean of 3 stored calls)" in told
+    told = lab.judge(*args, "--novelty-sample=5", "--novelty-offline", "--novelty-missing=warn").plain
+    assert "recording all of them takes 2 calls at about $0.50" in told
+
+
+def test_a_named_auditor_that_is_left_out_is_announced(lab: Lab) -> None:
+    lab.judges(FAMILIES)
+    options = ("landmarks-similarity", "--novelty-sample=4", "--novelty-auditor=gem", "--novelty-auditor=five")
+    said = "five does not audit judge: of its own family (gpt), which --novelty-own-family would allow"
+    ran = lab.judge("judge", *options)
+    assert ran.ret == 0
+    assert f"novelty auditor: {said}" in ran.plain
+    assert f"Note: {said}" in ran.plain
+    assert said in ran.report["notes"]
+    assert said in lab.judge("judge", *options, "--novelty-dry-run").out.partition("dry run, nothing is asked")[2]
+    assert "does not audit" not in lab.judge("judge", *options, "--novelty-own-family").plain
+    assert "does not audit" not in lab.judge("other", *options).plain  # it is of another family than both
+    assert "does not audit" not in lab.judge("judge", "landmarks-pairwise", *options[1:]).plain  # nobody audits there
 
 
 FAMILIES = """

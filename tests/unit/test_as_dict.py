@@ -248,7 +248,7 @@ def test_the_run_is_described(written: dict[str, Any], report: Report) -> None:
     "name",
     sorted(
         {item.name for item in fields(Settings)}
-        - {"judges", "suites", "base", "seed", "reports", "dry_run", "store", "baseline"}
+        - {"judges", "suites", "base", "ini", "seed", "reports", "dry_run", "store", "baseline"}
     ),
 )
 def test_every_setting_that_bears_on_the_result_is_told(name: str, written: dict[str, Any], report: Report) -> None:
