@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Final
 
 from pytest_novelty.as_published import release_by_words
-from pytest_novelty.auditing import audit_by_words, cites
+from pytest_novelty.auditing import audit_by_words, cites, find_invented
 from pytest_novelty.budget import Ledger
 from pytest_novelty.calls import Call, CallPlanner, Case
 from pytest_novelty.engine import Engine
@@ -116,12 +116,14 @@ class Runner:
         panel = self._plan.panels.get(case.judge.name)
         if panel is None:
             audited = release_by_words(ticket.calls, records, audit_by_words(ticket.calls, records))
-            return case_result(case, records, fresh, threshold, audited)
+            result = case_result(case, records, fresh, threshold, audited)
+            return result._replace(invented=find_invented(ticket.calls, records))
         self._hearing.queue(label, ticket, panel)
         self._audit_ahead()
         heard = self._hearing.hear(case, records, lambda: self._tick(tick))
         self.last_missing = heard.missing
         result = case_result(case, records, fresh, threshold, heard.grounds)
+        result = result._replace(invented=find_invented(ticket.calls, records))
         return with_audits(result, heard.audits, heard.fresh, heard.reused)
 
     def _audit_ahead(self) -> None:

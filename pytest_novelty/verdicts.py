@@ -66,6 +66,14 @@ class Ground(NamedTuple):
         return {name: getattr(self, name) for name in TOLD_OF_GROUNDS}
 
 
+class Invented(NamedTuple):
+    """A span that is not in what was shown: of which paper, one of ``evidence.FAILURES``, and how the quotation begins."""
+
+    paper: str
+    failure: str
+    quotation: str
+
+
 TOLD_OF_GROUNDS: Final = ("members", "found", "failures", "has_reason", "supported")
 
 

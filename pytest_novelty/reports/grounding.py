@@ -34,7 +34,7 @@ _HEADINGS: Final[tuple[tuple[str, Justify], ...]] = (
     ("", "left"),
     ("sd over votes", "right"),
 )
-_MEANT: Final = {
+MEANT: Final = {
     "nowhere": "found nowhere",
     "schema_echo": "the prompt's own words",
     "other_paper": "of another paper",
@@ -160,9 +160,7 @@ def _notes(item: Grounded) -> Iterator[str]:
 def _notes_of_spans(item: Grounded) -> Iterator[str]:
     found = item.found
     if found.failures:
-        yield "spans that fail: " + ", ".join(
-            f"{count} {_MEANT.get(why, why)}" for why, count in found.failures.items()
-        )
+        yield "spans that fail: " + ", ".join(f"{count} {MEANT.get(why, why)}" for why, count in found.failures.items())
     if found.audited and item.auditor == WEAK:
         yield f"auditor: {WEAK}, which only looks whether a reason's words are in the evidence: a weak baseline"
         if item.judge == WEAK:

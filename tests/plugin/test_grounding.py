@@ -238,6 +238,28 @@ def test_the_dry_run_counts_audits(lab: Lab) -> None:
     assert f"{count} audits of stored verdicts, {count} stored, 0 to make, $0" in told
 
 
+def test_invented_spans_are_shown_with_workers_too(lab: Lab) -> None:
+    lab.judges(
+        """
+        def judge(request):
+            return {"is_similar": True, "evidence_a": "Nobody wrote this.", "evidence_b": "Nor this of course.", "reason": "So."}
+
+        judge.version, judge.cost_usd_per_call = "1", 0.0
+
+        def pytest_novelty_judges():
+            return {"judge": judge}
+        """
+    )
+    options = ("judge", "landmarks-similarity", "--novelty-sample=8", "--novelty-report=out.md")
+    alone, together = lab.judge(*options), lab.judge(*options, "--novelty-refresh", dist="-n2")
+    assert alone.report["outcomes"] == together.report["outcomes"]
+    assert {outcome["invented"]["failure"] for outcome in together.report["outcomes"]} == {"nowhere"}
+    for text in (alone.out, together.out, (lab.path / "out.md").read_text()):
+        assert "Evidence that is not in what was shown: judge on landmarks-similarity" in text
+        assert "3 instances more" in text
+        assert re.search("Nobody wrote this|Nor this of course", text)
+
+
 def test_offline_the_price_is_what_stored_calls_cost(lab: Lab) -> None:
     """Of instances on which nothing is recorded, too: the dry run of the same store says the same."""
     lab.judges(
