@@ -90,8 +90,8 @@ RATES: Final = (
 @dataclass(frozen=True)
 class Grounding:
     """What became of the evidence of a view. ``rates``: by name, of all items together; ``macro``: of groupings, means over sets,
-    and ``macro_by_dimension`` those of each dimension. ``failures``: spans by why they fail; ``audited``: an auditor was asked;
-    ``strata``: by stratum and value, F1s, accuracies and rates. ``labelled``: there is gold, so that there are F1s.
+    and ``macro_by_dimension`` their F1s of each dimension. ``failures``: spans by why they fail; ``audited``: an auditor was
+    asked; ``strata``: by stratum and value, F1s, accuracies and rates. ``labelled``: there is gold, so that there are F1s.
     """
 
     rates: Mapping[str, Rate]
@@ -125,7 +125,8 @@ def ground(view: View) -> Grounding:
     macro, by_dimension = {}, {}
     if view.suite.protocol == "grouping":
         macro = measure_macro(view, counts, told)
-        by_dimension = measure_strata(view, counts, strata["dimension"], told, measure_macro)
+        steps = [name for name in cascade.WATERFALL if name in told]
+        by_dimension = measure_strata(view, counts, strata["dimension"], steps, measure_macro)
     failures: dict[str, int] = {}
     for found in _grounds(view):
         for failure in found.failures:
