@@ -52,7 +52,6 @@ _LONGEST: Final = 5_000
 _ANCHOR: Final = 5
 _OCCURRENCES: Final = 50
 _LONGEST_REST: Final = 24
-_LONGEST_JUMP: Final = 32
 _LIKE: Final = 0.3
 _HYPHENS: Final = frozenset("-\u2010\u00ad'\u2019")
 
@@ -288,19 +287,17 @@ def _differing(cuts: Pairs, quoted: str, letters: str) -> Iterator[tuple[int, in
 
 
 def _chain(anchors: list[Any]) -> list[Any]:
-    """The longest anchor and those around it, up to a jump that is larger than what a quotation may leave out, or than what lies
-    beyond it: a word that the text has twice is anchored at either place.
+    """The longest anchor and those around it, up to a jump that is larger than what lies beyond it: a word that the text has
+    twice is anchored at either place.
     """
     if not anchors:
         return []
     sizes = [anchor.src_end - anchor.src_start for anchor in anchors]
     shifts = [anchor.dest_start - anchor.src_start for anchor in anchors]
     first = last = sizes.index(max(sizes))
-    while first and abs(shifts[first - 1] - shifts[first]) <= min(_LONGEST_JUMP, sum(sizes[:first])):
+    while first and abs(shifts[first - 1] - shifts[first]) <= sum(sizes[:first]):
         first -= 1
-    while last + 1 < len(anchors) and abs(shifts[last + 1] - shifts[last]) <= min(
-        _LONGEST_JUMP, sum(sizes[last + 1 :])
-    ):
+    while last + 1 < len(anchors) and abs(shifts[last + 1] - shifts[last]) <= sum(sizes[last + 1 :]):
         last += 1
     return anchors[first : last + 1]
 

@@ -103,15 +103,6 @@ class Cascade:
         counts[..., [LOST_POSITIVES, LOST_NEGATIVES]] = 0
         return replace(self, counts=counts, asked=self.asked & ~self.failed, failed=np.zeros_like(self.failed))
 
-    def pooled(self) -> Cascade:
-        """All samples as one: every metric from summed counts."""
-        return replace(
-            self,
-            counts=self.counts.sum(axis=1, keepdims=True),
-            asked=np.asarray(self.asked.any(axis=1, keepdims=True)),
-            failed=np.asarray(self.failed.any(axis=1, keepdims=True)),
-        )
-
 
 def cell_of(evidence: Iterable[str], audit: str = UNCHECKED) -> Cell:
     """The cell of a positive verdict: its worst span decides and, if all are found, the audit.
@@ -207,6 +198,20 @@ class Formula:
     upper: tuple[FloatArray, FloatArray] | None = None
     over: str = ""  # the metric whose average this one's is divided by
 
+    @property
+    def needs_evidence(self) -> bool:
+        """It depends on where positive verdicts end."""
+        return any(self._tells_apart(Cell.VERIFIED, cell) for cell in Cell)
+
+    @property
+    def needs_audit(self) -> bool:
+        """It depends on what an auditor says."""
+        return self._tells_apart(Cell.VERIFIED, Cell.MISMATCHED)
+
+    def _tells_apart(self, one: Cell, other: Cell) -> bool:
+        starts = np.array([TRUE, FALSE, UNLABELLED])
+        return any((weights[starts + one] != weights[starts + other]).any() for weights in (self.events, self.of))
+
 
 def _scores(prefix: str, cells: tuple[Cell, ...], upper: tuple[Cell, ...] | None = None) -> dict[str, Formula]:
     """Precision, recall and F1 that count as hits the true positives of some cells only."""
@@ -282,16 +287,12 @@ MACRO: Final = (*_SCORES, "retained_share")
 """What has a mean over items: of sets of papers, whose items are many pairs each."""
 
 
-def measure_cascade(
-    units: Units, cascade: Cascade, names: Iterable[str] = FORMULAS, *, strata: Sequence[str] | None = None
-) -> dict[str, Rate]:
-    """Each metric from the counts of all items together, in each sample; the mean over the samples.
-
-    ``units``: the same items in the same order. ``strata``: (items,); then the plain mean over its values (macro over
-    dimensions, say).
+def measure_cascade(units: Units, cascade: Cascade, names: Iterable[str] = FORMULAS) -> dict[str, Rate]:
+    """Each metric from the counts of all items together, in each sample; the mean over the samples. ``units``: the same items in
+    the same order.
     """
     note = _note(cascade)
-    return measure(units, {name: sampled(cascade, name, note) for name in names}, strata)
+    return measure(units, {name: sampled(cascade, name, note) for name in names})
 
 
 def sampled(cascade: Cascade, name: str, note: str = "") -> Sampled:

@@ -7,6 +7,7 @@ with the reference, or two judges. A :class:`FamilyMetric` sums up a pair metric
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
@@ -32,7 +33,8 @@ QUANTITY: Final = "quantity"
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One entry of the catalogue. ``function`` is ``module:name`` below this package, imported when first computed.
+    """One entry of the catalogue. ``function`` is ``module:name`` below this package, imported when first computed;
+    ``module:name:metric`` is given the metric's name, too.
 
     ``better``: ``high`` or ``low``, or ``""`` where neither is. ``title``: what the terminal calls it. ``votes``: valid votes of
     a request that it takes. ``both_orders``: it takes pairs shown in both orders. ``is_mean``: a mean of values of single
@@ -57,8 +59,9 @@ class Entry:
 
 
 def _load(function: str) -> Any:
-    module, name = function.split(":")
-    return getattr(import_module(f"pytest_novelty.metrics.{module}"), name)
+    module, name, *metric = function.split(":")
+    found = getattr(import_module(f"pytest_novelty.metrics.{module}"), name)
+    return partial(found, name=metric[0]) if metric else found
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,6 +166,8 @@ _GROUNDED: Final = (
     ("kappa", "agrees with gold beyond chance", SIGNED, ("entailment",), "high"),
 )
 """The grounding cascade, groups as pairs of papers, and how good an auditor is. What is of all positives needs no gold labels."""
+_OWN: Final = ("adjusted_rand", "kappa")
+"""Of these, what has a function of its own and is no rate of the cascade."""
 
 CATALOGUE: Final[dict[str, Metric]] = {
     metric.name: metric
@@ -220,7 +225,7 @@ CATALOGUE: Final[dict[str, Metric]] = {
             "classification:f1",
             labelled=True,
             is_mean=False,
-            cited="grounded:f1",
+            cited="grounded:rate_of:f1",
             cited_title="F1 per vote",
         ),
         Metric(
@@ -232,7 +237,7 @@ CATALOGUE: Final[dict[str, Metric]] = {
             "classification:precision",
             labelled=True,
             is_mean=False,
-            cited="grounded:precision",
+            cited="grounded:rate_of:precision",
             cited_title="positive votes: right",
         ),
         Metric(
@@ -244,7 +249,7 @@ CATALOGUE: Final[dict[str, Metric]] = {
             "classification:recall",
             labelled=True,
             is_mean=False,
-            cited="grounded:recall",
+            cited="grounded:rate_of:recall",
             cited_title="positives found, per vote",
         ),
         *(
@@ -254,7 +259,7 @@ CATALOGUE: Final[dict[str, Metric]] = {
                 kind,
                 protocols,
                 better,
-                f"grounded:{name}",
+                f"grounded:{name}" if name in _OWN else f"grounded:rate_of:{name.removeprefix('pair_')}",
                 labelled=not name.endswith("_all"),
                 is_mean=False,
             )

@@ -5,9 +5,8 @@ Every vote counts: the k votes of each order are the samples over which metrics 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from functools import partial
 from typing import Final
 
 import numpy as np
@@ -17,7 +16,7 @@ from pytest_novelty.evidence.checking import HALLUCINATED, MISSING
 from pytest_novelty.metrics import cascade, partitions
 from pytest_novelty.metrics.agreement import validate
 from pytest_novelty.metrics.auditors import opinion_of, opinions_of
-from pytest_novelty.metrics.cascade import Cascade, measure_cascade, measure_macro, measure_strata
+from pytest_novelty.metrics.cascade import FORMULAS, Cascade, Formula, measure_cascade, measure_macro, measure_strata
 from pytest_novelty.metrics.classification import LOOKED_UP_NOTE, UNLABELLED_NOTE
 from pytest_novelty.metrics.resampling import FloatArray
 from pytest_novelty.metrics.sampled import MEAN, Rate, Sampled
@@ -34,7 +33,10 @@ _MOST_VALUES: Final = 12
 
 OF_VERDICTS: Final = ("precision", "recall", "f1")
 """What the cascade begins with. Of groupings it is about pairs of papers, and the name says so."""
-GROUNDED: Final = (
+RATES: Final = (
+    *OF_VERDICTS,
+    "positive_accuracy",
+    "negative_accuracy",
     "hallucination_rate",
     "missing_evidence_rate",
     "missing_reason_rate",
@@ -47,31 +49,6 @@ GROUNDED: Final = (
     "verified_recall",
     "verified_f1",
     "retained_share",
-)
-_AUDITED: Final = (
-    "mismatch_rate",
-    "verified_precision",
-    "verified_recall",
-    "verified_f1",
-    "verified_rate",
-    "retained_share",
-)
-"""What an auditor is needed for."""
-_OF_LABELS: Final = (
-    *OF_VERDICTS,
-    "positive_accuracy",
-    "negative_accuracy",
-    "pair_precision",
-    "pair_recall",
-    "pair_f1",
-    "adjusted_rand",
-)
-"""What needs to know no evidence."""
-RATES: Final = (
-    *OF_VERDICTS,
-    "positive_accuracy",
-    "negative_accuracy",
-    *GROUNDED,
     "hallucination_rate_false",
     "missing_evidence_rate_false",
     "missing_reason_rate_false",
@@ -84,7 +61,7 @@ RATES: Final = (
     "verified_rate_all",
     "unchecked_rate_all",
 )
-"""What a report tells, in its order."""
+"""What a report tells, in its order. What each needs to be known is told by its formula."""
 
 
 @dataclass(frozen=True)
@@ -121,7 +98,7 @@ def ground(view: View) -> Grounding:
     rates = _rates(view)
     counts = counts_of(view)
     settled, strata = is_settled(view), _strata(view)
-    told = [name for name in cascade.MACRO if settled or name not in _AUDITED]
+    told = [name for name in cascade.MACRO if settled or not needs_audit(name)]
     macro, by_dimension = {}, {}
     if view.suite.protocol == "grouping":
         macro = measure_macro(view, counts, told)
@@ -168,13 +145,20 @@ def _strata(view: View) -> dict[str, list[str | None]]:
     return found
 
 
-def _base(name: str) -> str:
-    return name.removesuffix("_false").removesuffix("_all")
-
-
 def needs_audit(name: str) -> bool:
     """The metric says nothing where no reason was judged."""
-    return _base(name) in _AUDITED
+    formula = _formula_of(name)
+    return formula is not None and formula.needs_audit
+
+
+def _needs_evidence(name: str) -> bool:
+    formula = _formula_of(name)
+    return formula is not None and formula.needs_evidence
+
+
+def _formula_of(name: str) -> Formula | None:
+    """None for the adjusted Rand index, which is no ratio of counts."""
+    return FORMULAS.get(name.removeprefix("pair_"))
 
 
 def rate_of(view: View, name: str) -> Estimate:
@@ -202,7 +186,7 @@ def _why_undefined(view: View, name: str) -> str:
         return UNLABELLED_NOTE
     if name in OF_VERDICTS and view.may_have_looked_up:
         return LOOKED_UP_NOTE
-    if name not in _OF_LABELS and not _is_told(view):
+    if _needs_evidence(name) and not _is_told(view):
         return NO_EVIDENCE
     return NOT_AUDITED if needs_audit(name) and not is_settled(view) else ""
 
@@ -210,44 +194,6 @@ def _why_undefined(view: View, name: str) -> str:
 def _is_told(view: View) -> bool:
     """What became of evidence is known of some positive verdict, if there is any: a report may leave it out."""
     return any(True for _ in _grounds(view)) or not counts_of(view).counts[..., cascade.OPEN].any()
-
-
-def _metric(name: str) -> Callable[[View], Estimate]:
-    return partial(_rate, name=name)
-
-
-def _rate(view: View, name: str) -> Estimate:
-    return rate_of(view, name)
-
-
-hallucination_rate = _metric("hallucination_rate")
-missing_evidence_rate = _metric("missing_evidence_rate")
-mismatch_rate = _metric("mismatch_rate")
-missing_reason_rate = _metric("missing_reason_rate")
-ungrounded_rate = _metric("ungrounded_rate")
-verified_rate = _metric("verified_rate")
-unchecked_rate = _metric("unchecked_rate")
-hallucination_rate_false = _metric("hallucination_rate_false")
-missing_evidence_rate_false = _metric("missing_evidence_rate_false")
-missing_reason_rate_false = _metric("missing_reason_rate_false")
-mismatch_rate_false = _metric("mismatch_rate_false")
-hallucination_rate_all = _metric("hallucination_rate_all")
-missing_evidence_rate_all = _metric("missing_evidence_rate_all")
-missing_reason_rate_all = _metric("missing_reason_rate_all")
-mismatch_rate_all = _metric("mismatch_rate_all")
-ungrounded_rate_all = _metric("ungrounded_rate_all")
-verified_rate_all = _metric("verified_rate_all")
-unchecked_rate_all = _metric("unchecked_rate_all")
-positive_accuracy = _metric("positive_accuracy")
-negative_accuracy = _metric("negative_accuracy")
-retained_share = _metric("retained_share")
-grounded_f1 = _metric("grounded_f1")
-verified_precision = _metric("verified_precision")
-verified_recall = _metric("verified_recall")
-verified_f1 = _metric("verified_f1")
-precision = pair_precision = _metric("precision")
-recall = pair_recall = _metric("recall")
-f1 = pair_f1 = _metric("f1")
 
 
 def adjusted_rand(view: View) -> Estimate:

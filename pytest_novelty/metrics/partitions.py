@@ -118,24 +118,6 @@ def count_pairs(answers: Iterable[Answer], sets: Mapping[str, PaperSet]) -> Casc
     return cascade
 
 
-def count_groups(answers: Iterable[Answer], sets: Mapping[str, PaperSet]) -> Cascade:
-    """Predicted groups as they stand: a true positive is one whose every pair is a gold pair.
-
-    For the rates of hallucination, missing evidence and mismatch over groups; nothing is known of groups that were not predicted,
-    so that recall and F1 mean nothing here. Raises as ``count_pairs``.
-    """
-    answers = list(answers)
-    cascade, rows = _empty_of(answers, sets)
-    for row, answer in zip(rows, answers, strict=True):
-        one = sets[answer.item]
-        gold = None if one.gold is None else pairs_of(one.gold)
-        for group in answer.groups or ():
-            _check(group, answer.item, one.papers)
-            start = UNLABELLED if gold is None else TRUE if pairs_of([group.members]) <= gold else FALSE
-            cascade.counts[row, answer.sample, start + cell_of(group.evidence, group.audit)] += 1
-    return cascade
-
-
 def _empty_of(answers: Sequence[Answer], sets: Mapping[str, PaperSet]) -> tuple[Cascade, IntArray]:
     """Nothing counted yet, all answers marked as asked, and the row of each."""
     cascade = empty(tuple(sets), 1 + max((answer.sample for answer in answers), default=0))

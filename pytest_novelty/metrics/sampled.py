@@ -138,42 +138,31 @@ class Rate:
         return self.estimate.value
 
 
-def measure(units: Units, metrics: Mapping[str, Sampled], strata: Sequence[str] | None = None) -> dict[str, Rate]:
-    """Every metric with its interval, all bootstraps taken together.
-
-    ``strata``: (items,) values of one stratum; then a metric is the plain mean of its values in each of them, those in which it
-    is undefined left out and counted in the note.
-    """
-    groups = _group_index(len(units), strata)
+def measure(units: Units, metrics: Mapping[str, Sampled]) -> dict[str, Rate]:
+    """Every metric with its interval, all bootstraps taken together."""
     jobs: list[Computed] = []
     for metric in metrics.values():
-        jobs.extend(_compute(units, part, metric, groups) for part in _parts(metric))
+        jobs.extend(_compute(units, part, metric) for part in _parts(metric))
     settled = iter(settle(jobs))
-    return {name: _rate(metric, [next(settled) for _ in _parts(metric)], groups) for name, metric in metrics.items()}
+    return {name: _rate(metric, [next(settled) for _ in _parts(metric)]) for name, metric in metrics.items()}
 
 
 def _parts(metric: Sampled) -> list[Counted]:
     return [part for part in (metric.value, metric.lower, metric.upper) if part is not None]
 
 
-def _group_index(n: int, strata: Sequence[str] | None) -> IntArray:
-    if strata is None:
-        return np.zeros(n, dtype=np.int64)
-    return np.unique(np.asarray(strata, dtype=str), return_inverse=True)[1].astype(np.int64)
-
-
-def _compute(units: Units, part: Counted, metric: Sampled, groups: IntArray) -> Computed:
+def _compute(units: Units, part: Counted, metric: Sampled) -> Computed:
     items = len(part.of)
-    if items != len(units) or items != len(groups):
+    if items != len(units):
         raise ValueError(f"expected counts of {len(units)} items, got an array of shape {part.of.shape}")
     involved = np.asarray((part.of > 0).any(axis=1))
     n = int(involved.sum())
-    plain = not groups.any() and part.of.max(initial=0) <= 1
+    plain = part.of.max(initial=0) <= 1
     if metric.kind == SHARE and plain and part.of.shape[1] == 1:
         return _share(units, part, metric.note)
     is_mean = metric.kind in (SHARE, MEAN) and plain
     among = involved if is_mean else np.ones(items, dtype=bool)
-    rows, shape = _rows(part, groups)
+    rows, shape = _rows(part)
     stat = Statistic(rows[among], lambda sums: _average(sums, shape), units.clusters_of(among))
     value = float(evaluate(stat, stat.rows.sum(axis=0))) if n else math.nan
     if not math.isfinite(value):
@@ -223,7 +212,7 @@ def _estimate(value: float, interval: Interval | None, n: int, note: str) -> Est
 
 def average(part: Counted) -> float | None:
     """The ratio of each sample, averaged over the samples that have one, without an interval; None where none has."""
-    known = [value for value in _per_sample(part, _group_index(len(part.of), None))[0] if value is not None]
+    known = [value for value in _per_sample(part) if value is not None]
     return sum(known) / len(known) if known else None
 
 
@@ -232,8 +221,7 @@ def pair_rows(one: Counted, other: Counted) -> tuple[FloatArray, FloatArray, Cal
     difference of the two is made of. A sample that one of them lacks is 0 over 0 there, and left out.
     """
     samples = max(one.of.shape[1], other.of.shape[1])
-    groups = np.zeros(len(one.of), dtype=np.int64)
-    (left, shape), (right, _) = (_rows(_padded(part, samples), groups) for part in (one, other))
+    (left, shape), (right, _) = (_rows(_padded(part, samples)) for part in (one, other))
     return left, right, lambda sums: _average(sums, shape)
 
 
@@ -243,24 +231,21 @@ def _padded(part: Counted, samples: int) -> Counted:
     return Counted(np.pad(part.events, more), np.pad(part.of, more), over)
 
 
-def _rows(part: Counted, groups: IntArray) -> tuple[FloatArray, tuple[int, int, int]]:
-    """Rows of (strata x samples x numerator and denominator), and their shape; with ``over``, those of the other behind."""
+def _rows(part: Counted) -> tuple[FloatArray, tuple[int, int]]:
+    """Rows of (samples x numerator and denominator), and their shape; with ``over``, those of the other behind."""
     ratios = [part.events, part.of] + ([] if part.over is None else [part.over.events, part.over.of])
     cells = np.stack(ratios, axis=-1)
     items, samples, columns = cells.shape
-    count = int(groups.max(initial=0)) + 1
-    rows = np.zeros((items, count, samples, columns))
-    rows[np.arange(items), groups] = cells
-    return rows.reshape(items, -1), (count, samples, columns)
+    return cells.reshape(items, samples * columns), (samples, columns)
 
 
-def _average(sums: FloatArray, shape: tuple[int, int, int]) -> FloatArray:
-    """The ratio of each sample, averaged over samples, then over strata; nan where it is defined in none."""
+def _average(sums: FloatArray, shape: tuple[int, int]) -> FloatArray:
+    """The ratio of each sample, averaged over samples; nan where it is defined in none."""
     cells = sums.reshape(*sums.shape[:-1], *shape)
-    found = _mean_of_known(_mean_of_known(cells[..., 0] / cells[..., 1]))
+    found = _mean_of_known(cells[..., 0] / cells[..., 1])
     if shape[-1] == 2:
         return found
-    return np.asarray(found / _mean_of_known(_mean_of_known(cells[..., 2] / cells[..., 3])))
+    return np.asarray(found / _mean_of_known(cells[..., 2] / cells[..., 3]))
 
 
 def _mean_of_known(values: FloatArray) -> FloatArray:
@@ -269,17 +254,15 @@ def _mean_of_known(values: FloatArray) -> FloatArray:
     return np.asarray(np.where(known, values, 0.0).sum(axis=-1) / known.sum(axis=-1))
 
 
-def _rate(metric: Sampled, settled: Sequence[Estimate], groups: IntArray) -> Rate:
+def _rate(metric: Sampled, settled: Sequence[Estimate]) -> Rate:
     own, others = settled[0], iter(settled[1:])
     lower = own if metric.lower is None else next(others)
     upper = own if metric.upper is None else next(others)
-    per_sample, undefined = _per_sample(metric.value, groups)
+    per_sample = _per_sample(metric.value)
     known = [value for value in per_sample if value is not None]
     notes = [own.note] if own.note else []
     if known and len(known) < len(per_sample):
         notes.append(f"0 of 0 in {len(per_sample) - len(known)} of {len(per_sample)} samples, left out")
-    if undefined and own.value is not None:
-        notes.append(f"0 of 0 in {undefined} of {int(groups.max()) + 1} strata, left out")
     if lower.value is not None and upper.value is not None and upper.value - lower.value > 1e-12:
         notes.append(f"between {lower.value:.3f} and {upper.value:.3f} over what was not checked")
         own = own if own.value is None else replace(own, bounds=(lower.value, upper.value))
@@ -302,14 +285,12 @@ def _spread(values: Sequence[float]) -> float:
     return 0.0 if max(values) - min(values) <= TOLERANCE else float(np.std(values, ddof=1))
 
 
-def _per_sample(part: Counted, groups: IntArray) -> tuple[list[float | None], int]:
-    """The value of each sample, and in how many strata no sample has one."""
-    rows, shape = _rows(part, groups)
+def _per_sample(part: Counted) -> list[float | None]:
+    """The value of each sample; None where 0 of 0."""
+    rows, shape = _rows(part)
     cells = rows.sum(axis=0).reshape(shape)
     with np.errstate(divide="ignore", invalid="ignore"):
-        ratios = cells[..., 0] / cells[..., 1]
-        found = _mean_of_known(ratios.T)
+        found = cells[:, 0] / cells[:, 1]
         if part.over is not None:
-            found = found / _mean_of_known((cells[..., 2] / cells[..., 3]).T)
-    undefined = int((~np.isfinite(ratios)).all(axis=1).sum())
-    return [float(value) if math.isfinite(value) else None for value in found], undefined
+            found = found / (cells[:, 2] / cells[:, 3])
+    return [float(value) if math.isfinite(value) else None for value in found]

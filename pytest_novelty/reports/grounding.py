@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from pytest_novelty.auditing import WEAK
 from pytest_novelty.headline import between, percent, with_interval
+from pytest_novelty.metrics.cascade import WATERFALL
 from pytest_novelty.metrics.sampled import Rate
 from pytest_novelty.model import REFERENCE
 from pytest_novelty.reports.blocks import Block
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from pytest_novelty.cascades import Grounded
     from pytest_novelty.results import Report
 
-_STEPS: Final = (("raw", "f1"), ("after hallucination", "grounded_f1"), ("after mismatch", "verified_f1"))
+_STEPS: Final = tuple(zip(("raw", "after hallucination", "after mismatch"), WATERFALL, strict=True))
 _ENDS: Final = (
     ("evidence not in what was shown", "hallucination_rate_all"),
     ("no evidence", "missing_evidence_rate_all"),

@@ -2,7 +2,7 @@
 
     python tests/benchmarks/grouping.py [--sets 85] [--samples 3] [--rounds 5]
 
-*Counting*: pairs and groups in their cells. *Values*: every metric, pooled, macro and over groups, without bootstraps (one
+*Counting*: pairs in their cells. *Values*: every metric, pooled and macro, without bootstraps (one
 resample). *Everything*: the same with intervals from the 10,000 resamples of a run.
 """
 
@@ -19,8 +19,8 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))  # runs from a checkout, without installation
 
-from pytest_novelty.metrics.cascade import AUDITS, EVIDENCE, Cascade, measure_cascade, measure_macro
-from pytest_novelty.metrics.partitions import Answer, Group, PaperSet, count_groups, count_pairs, measure_rand
+from pytest_novelty.metrics.cascade import AUDITS, EVIDENCE, measure_cascade, measure_macro
+from pytest_novelty.metrics.partitions import Answer, Group, PaperSet, count_pairs, measure_rand
 from pytest_novelty.metrics.sampled import Items
 
 
@@ -52,17 +52,12 @@ def members_of(labels: np.ndarray) -> list[list[int]]:
     return [group for group in found if len(group) > 1]
 
 
-def count(answers: list[Answer], sets: dict[str, PaperSet]) -> tuple[Cascade, Cascade]:
-    return count_pairs(answers, sets), count_groups(answers, sets)
-
-
 def score(answers: list[Answer], sets: dict[str, PaperSet], resamples: int) -> None:
-    pairs, groups = count(answers, sets)
+    pairs = count_pairs(answers, sets)
     units = Items(len(sets), resamples=resamples)
     measure_cascade(units, pairs)
     measure_macro(units, pairs)
     measure_rand(units, pairs, sets)
-    measure_cascade(units, groups)
 
 
 def median_of(rounds: int, task: Callable[[], object]) -> float:
@@ -83,7 +78,7 @@ def main() -> None:
     args = parser.parse_args()
     answers, sets = make(args.sets, args.samples)
     for name, task in (
-        ("counting", lambda: count(answers, sets)),
+        ("counting", lambda: count_pairs(answers, sets)),
         ("values", lambda: score(answers, sets, 1)),
         ("everything", lambda: score(answers, sets, 10_000)),
     ):

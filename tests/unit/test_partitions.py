@@ -9,7 +9,6 @@ import pytest
 
 from pytest_novelty.metrics.cascade import (
     FAILED,
-    FALSE,
     FN,
     LOST_POSITIVES,
     SUPPORTED,
@@ -27,7 +26,6 @@ from pytest_novelty.metrics.partitions import (
     Group,
     PaperSet,
     adjusted_rand,
-    count_groups,
     count_pairs,
     measure_rand,
     order_inconsistency,
@@ -147,34 +145,13 @@ def test_sets_without_gold_and_answers_that_are_none() -> None:
     ],
 )
 def test_groups_that_are_none(members: tuple[int, ...], message: str) -> None:
-    for count in (count_pairs, count_groups):
-        with pytest.raises(ValueError, match=message):
-            count([Answer("s", 0, (group(*members),))], {"s": PaperSet(5, [])})
+    with pytest.raises(ValueError, match=message):
+        count_pairs([Answer("s", 0, (group(*members),))], {"s": PaperSet(5, [])})
 
 
 def test_gold_outside_of_its_set_is_an_error() -> None:
     with pytest.raises(ValueError, match="a gold group has paper 5 of 5"):
         judged([], [[1, 5]])
-
-
-def test_groups_as_they_stand() -> None:
-    sets = {"a": PaperSet(6, [[0, 1, 2], [3, 4]]), "b": PaperSet(3, [])}
-    answers = [
-        Answer("a", 0, (group(0, 1, evidence=FAILED), group(3, 4), group(2, 5, audit=UNSUPPORTED))),
-        Answer("b", 0, (group(0, 1, 2, evidence=FAILED),)),
-    ]
-    found = pooled(count_groups(answers, sets))
-    assert found["hallucination_rate"].value == pytest.approx(1 / 2)
-    assert found["hallucination_rate_false"].value == pytest.approx(1 / 2)
-    assert found["hallucination_rate_all"].value == pytest.approx(2 / 4)
-    assert found["hallucination_rate_all"].of == (4,)
-    assert found["mismatch_rate_false"].value == 1
-
-
-def test_a_group_is_right_if_all_its_pairs_are() -> None:
-    sets = {"a": PaperSet(6, [[0, 1, 2]])}
-    counts = count_groups([Answer("a", 0, (group(0, 2), group(1, 2, 3)))], sets).counts[0, 0]
-    assert (counts[TRUE + Cell.VERIFIED], counts[FALSE + Cell.VERIFIED]) == (1, 1)
 
 
 # --- the adjusted Rand index ------------------------------------------------------------------------------------

@@ -1,0 +1,126 @@
+"""The limits of the evidence check: what lies just within each is found, what lies just beyond is not."""
+
+from __future__ import annotations
+
+from itertools import cycle
+from random import Random
+
+import pytest
+
+from pytest_novelty.evidence import (
+    HALLUCINATED,
+    NEAR,
+    NOWHERE,
+    OTHER_PAPER,
+    REFERENCE_LIST,
+    TITLE_ONLY,
+    VERBATIM,
+    Haystack,
+    Source,
+    check_span,
+)
+from pytest_novelty.evidence.aligned import ABSENT
+from pytest_novelty.evidence.folding import fold
+from pytest_novelty.evidence.wording import LEFT_OUT, REPLACED, Difference, disagreement
+
+PROSE = (
+    "the folding of large paper sheets along curved creases demands steady pressure from both hands while another person keeps "
+    "every corner aligned with marks that were drawn beforehand upon the wooden table under bright yellow lamps"
+)
+
+
+def slipped(text: str, *runs: int) -> str:
+    """With the last letter of each run wrong, runs of these lengths after each other."""
+    lengths = cycle(runs)
+    left, out = next(lengths), []
+    for letter in text:
+        left -= letter != " "
+        out.append("x" if not left else letter)
+        left = left or next(lengths)
+    return "".join(out)
+
+
+AROUND = Source("", f"Kites need wind on most days of the year. {PROSE}. Boats need water and a thread of cotton.")
+
+
+def test_a_near_span_may_have_every_seventh_letter_wrong_and_not_every_sixth() -> None:
+    seventh, sixth = (check_span(slipped(PROSE, run), AROUND) for run in (7, 6))
+    assert (seventh.status, sixth.status) == (NEAR, HALLUCINATED)
+    assert seventh.score == pytest.approx(1 - 1 / 7, abs=0.01)
+    assert sixth.score is not None
+    assert 0.80 < sixth.score < 0.85
+
+
+@pytest.mark.parametrize("runs", [(7, 7, 6), (5, 9), (6, 8)])
+def test_a_window_is_found_by_the_few_grams_that_are_right(runs: tuple[int, ...]) -> None:
+    """A fifth to a quarter of the 5-grams; there are no fewer where enough letters are right."""
+    assert check_span(slipped(PROSE, *runs), AROUND).status == NEAR
+
+
+def test_what_is_longer_than_a_sentence_is_not_aligned() -> None:
+    draw = Random(0)
+    words = ["".join(draw.choices("abcdefghijklmnoprstuvw", k=10)) for _ in range(600)]
+    haystack = Haystack(" ".join(words))
+    wrong = [*words[:100], f"{words[100][:5]}q{words[100][6:]}", *words[101:]]
+    assert haystack.find_near(fold(" ".join(wrong[:500]))).kind == NEAR
+    assert haystack.find_near(fold(" ".join(wrong[:501]))).kind == ABSENT
+
+
+@pytest.mark.parametrize(("between", "status"), [(270, VERBATIM), (310, HALLUCINATED)])
+def test_short_parts_are_within_300_letters_of_what_they_belong_to(between: int, status: str) -> None:
+    filler = ("abcdefghi " * 100)[: between + between // 9]
+    before = Source("", f"Brass jigs of old {filler} keep every crease within one millimetre of the mark.")
+    assert (
+        check_span("Brass jigs of old ... keep every crease within one millimetre of the mark.", before).status
+        == status
+    )
+    behind = Source("", f"Brass jigs keep every crease within one millimetre {filler} even on wet stock.")
+    assert (
+        check_span("Brass jigs keep every crease within one millimetre ... even on wet stock", behind).status == status
+    )
+    both = Source("", f"Brass jigs of old {filler} even on wet stock.")
+    assert check_span("Brass jigs of old ... even on wet stock", both).status == status
+
+
+@pytest.mark.parametrize(("letters", "failure"), [(1_900, TITLE_ONLY), (2_100, "")])
+def test_a_title_is_looked_for_at_the_head_of_a_text(letters: int, failure: str) -> None:
+    title = "Machines That Fold Paper Cranes"
+    front = "abcdefghi\n" * (letters // 9)
+    assert check_span(title, Source(title, f"{front}\n{title}\n\nIt folds.")).failure == failure
+
+
+LISTED = "Kites of the northern hemisphere and their makers"
+BORROWED = "We fold paper boats with a magnet and a thread"
+
+
+def test_of_two_failures_the_other_paper_is_told() -> None:
+    paper = Source("T", f"It folds.\n\n# References\n\nA. Smith. {LISTED}. 2017.")
+    other = Source("U", f"{BORROWED}. {LISTED}.")
+    assert check_span(f"{BORROWED}. {LISTED}.", paper, others=[Source("U", f"{BORROWED}.")]).failure == OTHER_PAPER
+    assert check_span(f"{LISTED}. {BORROWED}.", paper, others=[Source("U", f"{BORROWED}.")]).failure == OTHER_PAPER
+    assert check_span(LISTED, paper, others=[other]).failure == OTHER_PAPER  # what is in both
+    assert check_span(LISTED, paper).failure == REFERENCE_LIST
+
+
+def test_the_score_of_a_span_is_that_of_its_worst_piece() -> None:
+    paper = Source("T", f"{PROSE.capitalize()}. It folds.")
+    finding = check_span(f"{PROSE.capitalize()}. Robots were taught to fly kites by night.", paper)
+    assert (finding.status, finding.failure) == (HALLUCINATED, NOWHERE)
+    assert [piece.status for piece in finding.pieces] == [VERBATIM, HALLUCINATED]
+    assert finding.score == finding.pieces[1].score
+    assert finding.pieces[1].score < finding.pieces[0].score == 1
+
+
+@pytest.mark.parametrize(
+    ("replaced", "words", "reason"), [(1, 9, ""), (2, 19, REPLACED), (2, 20, ""), (3, 29, REPLACED), (3, 30, "")]
+)
+def test_one_word_in_ten_may_be_another(replaced: int, words: int, reason: str) -> None:
+    others = [Difference((one,), (two,)) for one, two in (("table", "bench"), ("thread", "cotton"), ("lamp", "torch"))]
+    assert disagreement(others[:replaced], words) == reason
+
+
+@pytest.mark.parametrize(
+    ("left_out", "reason"), [("abcdefgh ijklmnop qrstuvwx", ""), ("abcdefgh ijklmnop qrstuvwxy", LEFT_OUT)]
+)
+def test_twenty_four_letters_may_be_left_out(left_out: str, reason: str) -> None:
+    assert disagreement([Difference((), tuple(left_out.split()))], 30) == reason
