@@ -13,6 +13,7 @@ from typing import Final
 from pytest_novelty.answers import read_raw
 from pytest_novelty.calls import Call, Case
 from pytest_novelty.digests import digest_of
+from pytest_novelty.evidence.checking import HALLUCINATED
 from pytest_novelty.grounding import find_evidence, read_grounds
 from pytest_novelty.instances import asked_of
 from pytest_novelty.judges.base import Judge
@@ -30,7 +31,7 @@ from pytest_novelty.model import (
     Variant,
     Verdict,
 )
-from pytest_novelty.verdicts import SIMILAR, SUPPORTED, UNSUPPORTED
+from pytest_novelty.verdicts import SIMILAR, SUPPORTED, UNSUPPORTED, Invented
 
 WEAK: Final = "lexical"
 """The auditor that is asked where none is named: containment of the reason's words. It is free, and it is weak."""
@@ -39,6 +40,8 @@ AUDITED_BY: Final = "entailment"
 AUDIT: Final = Variant(REFERENCE, Axes(f"{AUDITED_BY}/reference", votes=1))
 """How an auditor is asked."""
 
+_MAX_QUOTATION: Final = 120
+"""Characters of a quotation that travel with a result."""
 _CITING: Final = frozenset({"similarity", "grouping"})
 
 
@@ -75,6 +78,19 @@ def verdict_in(call: Call, record: Record) -> Verdict | None:
         shown=len(call.shown_ids),
     ).verdict
     return verdict if isinstance(verdict, Verdict) else None
+
+
+def find_invented(calls: Sequence[Call], records: Sequence[Record]) -> Invented | None:
+    """The first span of a case's answers that is not in what was shown; None where there is none, or no text of it was kept."""
+    for call, record in zip(calls, records, strict=True):
+        if HALLUCINATED not in record.grounds or (verdict := verdict_in(call, record)) is None:
+            continue
+        for group, ground in zip(verdict.groups, read_grounds(record.grounds), strict=True):
+            spans = dict(zip((call.shown_ids[member] for member in group.members), group.evidence, strict=True))
+            for paper, status, failure in zip(ground.members, ground.found, ground.failures, strict=True):
+                if status == HALLUCINATED:
+                    return Invented(paper, failure, " ".join(spans[paper].split())[:_MAX_QUOTATION])
+    return None
 
 
 def audit_by_words(calls: Sequence[Call], records: Sequence[Record]) -> dict[int, tuple[Ground, ...]]:

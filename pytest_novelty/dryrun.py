@@ -83,11 +83,14 @@ class DryRun:
     """The sample grows in looks: fewer calls may do."""
     anew: str = ""
     """Why what is stored is not counted; empty where it is read."""
+    left_out: tuple[str, ...] = ()
+    """Who is named as an auditor and is not asked."""
 
     def lines(self) -> list[str]:
         """For a terminal: one line a part, then the sum, then what cannot be decided."""
         lines = [self._line(part) for part in self.parts]
         lines += self._sums_of_auditors()
+        lines += self.left_out
         known, total = _sum_of_costs(self.parts)
         missing = sum(part.missing for part in self.parts)
         most = "at most " if self.may_stop or any(part.at_most for part in self.parts) else ""
@@ -203,7 +206,7 @@ def estimate_run(plan: Plan, cases: Iterable[Case]) -> DryRun:
     finally:
         store.close()
     may_stop = isinstance(settings.sample, SampleRange)
-    return DryRun(list(parts.values()), settings.budget_usd, plan.announcements(), may_stop, anew)
+    return DryRun(list(parts.values()), settings.budget_usd, plan.announcements(), may_stop, anew, plan.left_out)
 
 
 def _add(

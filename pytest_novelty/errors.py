@@ -135,7 +135,7 @@ _MOST_LISTED: Final = 40
 
 
 class UnknownNameError(SettingsError):
-    """A name that is not among the known ones; names the nearest match."""
+    """A name that is not among the known ones; names the nearest match. ``by``: what names it."""
 
     def __init__(
         self,
@@ -144,6 +144,7 @@ class UnknownNameError(SettingsError):
         known: Iterable[str],
         *,
         also: str = "",
+        by: str = "",
         path: Path | str | None = None,
         line: int | None = None,
         instance: str | None = None,
@@ -155,7 +156,8 @@ class UnknownNameError(SettingsError):
         hint = " ".join(filter(None, (asked, listed)))
         if also:
             hint = f"{hint}. {also}"
-        super().__init__(f"unknown {kind} {name!r}", path=path, line=line, instance=instance, hint=hint)
+        said = f"{by} names an unknown {kind} {name!r}" if by else f"unknown {kind} {name!r}"
+        super().__init__(said, path=path, line=line, instance=instance, hint=hint)
         self.name = name
 
 

@@ -27,7 +27,8 @@ _OF_POSITIVES: Final = frozenset(
 precision grow with wrong positives."""
 _OF_NEGATIVES: Final = frozenset(
     {
-        *("hallucination_rate_false", "missing_evidence_rate_false", "mismatch_rate_false"),
+        *("hallucination_rate_false", "missing_evidence_rate_false"),
+        *("missing_reason_rate_false", "mismatch_rate_false"),
         "negative_accuracy",
     }
 )

@@ -184,19 +184,20 @@ def check_gate_names(gate: Gate, suite: Suite) -> None:
             f"the gate {gate.text!r} needs gold labels, and the suite {suite.name} has none",
             hint=None if without is None else f"{without.name} does not: it is of all positive verdicts",
         )
+    by = f"the gate {gate.text!r} of {suite.name}"
     if gate.over:
         if len(suite.variants) < 2:
             raise SuiteError(f"the gate {gate.text!r} rests on variants, and the suite {suite.name} has none")
     elif gate.variant not in suite.variants:
-        raise UnknownNameError(f"variant in the gate {gate.text!r}", gate.variant, suite.variants)
+        raise UnknownNameError("variant", gate.variant, suite.variants, by=by)
     if gate.stratum is not None:
         name, value = gate.stratum
         values = {instance.strata[name] for instance in suite.instances if name in instance.strata}
         if not values:
             names = {key for instance in suite.instances for key in instance.strata}
-            raise UnknownNameError(f"stratum in the gate {gate.text!r}", name, names)
+            raise UnknownNameError("stratum", name, names, by=by)
         if value not in values:
-            raise UnknownNameError(f"value of the stratum {name!r} in the gate {gate.text!r}", value, values)
+            raise UnknownNameError(f"value of the stratum {name!r},", value, values, by=by)
 
 
 def gates_for(suite: Suite, extra: Sequence[Gate]) -> tuple[Gate, ...]:

@@ -156,6 +156,8 @@ def _grounded(report: Report, judge: str, suite: Suite) -> str:
     ]
     for grounding in found:
         rates = grounding.rates
+        if not grounding.labelled:
+            return _invented(grounding)
         raw = rates["f1"].value
         for name, what in (("verified_f1", "evidence and reasons are"), ("grounded_f1", "evidence is")):
             left = rates[name].estimate if name in rates else None
@@ -169,11 +171,23 @@ def _grounded(report: Report, judge: str, suite: Suite) -> str:
     return ""
 
 
+def _invented(grounding: Grounding) -> str:
+    """What can be told of evidence without gold: how much of what positive verdicts cite is not there; empty where none is
+    positive.
+    """
+    lost = grounding.rates["hallucination_rate_all"].estimate
+    if lost.value is None:
+        return ""
+    share = f"{percent(lost.value)} %" if lost.bounds is None else f"between {between(*lost.bounds)}"
+    what = "the pairs that it groups" if grounding.is_of_pairs else "its positive verdicts"
+    return f"{share} of {what} cite evidence that is not there"
+
+
 def _unchecked(grounding: Grounding) -> str:
     """How many reasons of right positives nobody has judged, of those that there were to judge, over all votes."""
     unchecked = sum(grounding.rates["unchecked_rate"].events)
     judged = sum(grounding.rates["mismatch_rate"].of) if "mismatch_rate" in grounding.rates else 0.0
-    what = "pairs of papers" if grounding.macro else "reasons"
+    what = "pairs of papers" if grounding.is_of_pairs else "reasons"
     return f"{unchecked:,.0f} of {unchecked + judged:,.0f} {what} unchecked"
 
 

@@ -93,12 +93,20 @@ def _instance(row: Mapping[str, Any], path: Path, line: int | None, protocol: st
             for work in idea.related_work:
                 if work.year is not None and work.year > date.year:
                     raise wrong(f"the earlier work {work.title!r} is of {work.year}, after as_of {as_of}")
+    strata = {key: _stratum(value) for key, value in row.get("strata", {}).items()}
+    if "dimension" in row:  # the dimension of papers and reasons is a stratum like any that a suite declares
+        if "dimension" in strata:
+            raise wrong(
+                "declares a stratum 'dimension', which every instance of papers has of itself",
+                "Give that stratum another name",
+            )
+        strata["dimension"] = row["dimension"]
     return Instance(
         id=name,
         ideas=ideas,
         gold=gold,
         as_of=as_of,
-        strata={key: _stratum(value) for key, value in row.get("strata", {}).items()},
+        strata=strata,
         labels=tuple(row.get("labels", ())),
         metadata=row.get("metadata", {}),
         line=line,

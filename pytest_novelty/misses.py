@@ -16,11 +16,20 @@ _MAX_SHOWN: Final = 200
 _KNOWN_AS: Final = {"api_base": "api_base (of the judge file, else OPENAI_BASE_URL)"}
 
 
-def explain_missing(calls: Sequence[Call], stored: Sequence[Record]) -> MissingVerdictError:
-    """The error of a case whose ``calls`` have no record; ``stored``: all records of its judge on its instance."""
+def explain_missing(
+    calls: Sequence[Call], stored: Sequence[Record], mean_usd: Callable[[], float | None] = lambda: None
+) -> MissingVerdictError:
+    """The error of a case whose ``calls`` have no record.
+
+    ``stored``: all records of its judge on its instance. ``mean_usd``: what a stored call of the judge cost on average, for an
+    instance on which none is stored.
+    """
     first, count, planned = calls[0], len(calls), calls[0].case.planned_calls
     judge = first.case.judge
-    cost, is_bound = _cost_of_recording(calls, [record.cost_usd for record in stored if record.cost_usd is not None])
+    known = [record.cost_usd for record in stored if record.cost_usd is not None]
+    if not known and judge.traits.cost_usd_per_call is None and (mean := mean_usd()) is not None:
+        known = [mean]
+    cost, is_bound = _cost_of_recording(calls, known)
     price = _price(cost, is_bound)
     of = f"{count} of {planned} verdicts" if planned > 1 else "the verdict"
     error = MissingVerdictError(
@@ -131,7 +140,7 @@ def _shown(value: Any, mask: Callable[[str], str]) -> str:
 
 
 def _cost_of_recording(calls: Sequence[Call], known: Sequence[float]) -> tuple[float | None, bool]:
-    """(USD, whether that is the most): by the judge's own price, by what recorded calls on the same instance cost, else by the
+    """(USD, whether that is the most): by the judge's own price, by the mean of what recorded calls cost (``known``), else by the
     most that such a call can cost.
     """
     judge = calls[0].case.judge

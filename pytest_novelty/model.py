@@ -222,7 +222,7 @@ class Request:
     instance_id: an opaque digest, the same for every vote, order and variant of one instance.
     ideas, papers: the ideas or papers in the order shown (pairwise, similarity: the first is "A").
     dimension: ``"task"``, ``"problem"`` or ``"method"``, where papers are compared; else empty.
-    conclusion: what is to be audited (entailment); ``evidence_a``, ``evidence_b`` and ``reason`` are of it.
+    conclusion: what is to be audited (entailment); ``evidence``, ``evidence_a``, ``evidence_b`` and ``reason`` are of it.
     as_of: ISO date; novelty is relative to what was known then. None if the suite gives no date.
     variant, order, sample: which variant, ``"ab"``/``"ba"``/None, and the number of this vote (0-based).
     seed: differs between votes and is the same in every run and process.
@@ -247,10 +247,7 @@ class Request:
 
     @property
     def messages(self) -> list[dict[str, str]]:
-        """The rendered prompt as chat messages: a fresh list, so that changing it harms nobody.
-
-        Empty for a judge that declares ``uses_prompt = False``.
-        """
+        """The rendered prompt as chat messages (a fresh list); empty for a judge that declares ``uses_prompt = False``."""
         return [{"role": role, "content": content} for role, content in self._messages]
 
     @property
@@ -276,14 +273,19 @@ class Request:
         return self.ideas
 
     @property
+    def evidence(self) -> tuple[str, ...]:
+        """The spans of what is to be audited, one of each of two to ten papers; empty where nothing is."""
+        return self.conclusion.evidence if self.conclusion else ()
+
+    @property
     def evidence_a(self) -> str:
-        """The first span of what is to be audited, if anything is."""
-        return self.conclusion.evidence[0] if self.conclusion else ""
+        """The first of two spans; empty where nothing is to be audited. Raises AttributeError where there are more."""
+        return self.conclusion.one_of_two(0) if self.conclusion else ""
 
     @property
     def evidence_b(self) -> str:
-        """The second span of what is to be audited; empty where nothing is."""
-        return self.conclusion.evidence[1] if self.conclusion else ""
+        """The second of two spans; empty where nothing is to be audited. Raises AttributeError where there are more."""
+        return self.conclusion.one_of_two(1) if self.conclusion else ""
 
     @property
     def reason(self) -> str:

@@ -29,6 +29,7 @@ from pytest_novelty.model import (
 from pytest_novelty.protocols import PROTOCOLS
 from pytest_novelty.protocols.base import result_of
 from pytest_novelty.tally import part_of, sum_told
+from pytest_novelty.verdicts import Invented
 
 _MAX_REASON: Final = 400
 
@@ -88,7 +89,8 @@ class Trace(NamedTuple):
 
 class CaseResult(NamedTuple):
     """Everything the run's end needs of one case. ``kinds`` counts failures, ``oddities`` what was strange but could be read;
-    ``audits``: what an auditor that is asked was asked about its statements.
+    ``audits``: what an auditor that is asked was asked about its statements; ``invented``: the first span of its votes that is
+    not in what was shown, for a person to look at.
     """
 
     judge: str
@@ -101,6 +103,7 @@ class CaseResult(NamedTuple):
     kinds: Mapping[str, int] = MappingProxyType({})
     oddities: Mapping[str, int] = MappingProxyType({})
     audits: Audits = Audits()
+    invented: Invented | None = None
 
     @property
     def label(self) -> tuple[str, str, str, str]:

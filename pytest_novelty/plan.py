@@ -27,7 +27,7 @@ from pytest_novelty.looks import SampleRange, level_of
 from pytest_novelty.model import REFERENCE, Instance, Suite, Variant
 from pytest_novelty.profiles import DEFAULT, MIXED, check_profile
 from pytest_novelty.prompts import Prompt, resolve_prompt
-from pytest_novelty.routing import check_auditor, choose_panel, find_routes, resolve_route
+from pytest_novelty.routing import check_auditor, choose_panel, find_routes, resolve_route, tell_left_out
 from pytest_novelty.sampling import grow_sample, sample_instances
 from pytest_novelty.settings import Settings
 from pytest_novelty.suites import embedded_suites, resolve_suite
@@ -133,6 +133,8 @@ class Plan:
     """The rows that say so, by judge."""
     idle: tuple[str, ...] = ()
     """What says who audits whom, and is for no judge of the run."""
+    kin: tuple[str, ...] = ()
+    """Who is named and left out of a judge's panel, in words."""
 
     def add_suite(self, named: str | Suite, variants: Sequence[str] | None = None) -> SuitePlan:
         """Resolve a suite by name or path; a suite added before is extended by the variants. Raises NoveltyError."""
@@ -199,9 +201,10 @@ class Plan:
         judges = {judge.name: judge for judge in self.judges}
         for _, auditor in (item for rows in panels.values() for item in rows):
             check_auditor(auditor)
-        chosen = {
-            name: choose_panel(judges[name], rows, own_family=self.settings.own_family) for name, rows in panels.items()
-        }
+        own = self.settings.own_family
+        chosen = {name: choose_panel(judges[name], rows, own_family=own) for name, rows in panels.items()}
+        left_out = (tell_left_out(judges[name], rows, own_family=own) for name, rows in panels.items())
+        self.kin = tuple(filter(None, left_out))
         self.panels = {name: panel for name, panel in chosen.items() if not all(map(is_by_words, panel))}
         self.routed = {name: tuple(route for route, _ in rows) for name, rows in panels.items()}
         self.idle = tuple(idle)
@@ -209,6 +212,11 @@ class Plan:
             if auditor.traits.uses_prompt:
                 name = auditor.prompt_of(AUDITED_BY, AUDIT)
                 self.prompts[name] = resolve_prompt(name, self.settings.base, AUDITED_BY)
+
+    @property
+    def left_out(self) -> tuple[str, ...]:
+        """Who is named as an auditor and left out, where anybody is audited at all."""
+        return self.kin if any(cites(planned.suite.protocol) for planned in self.suites.values()) else ()
 
     @property
     def all_auditors(self) -> tuple[Judge, ...]:

@@ -207,7 +207,7 @@ def make_report(
         _count_calls(plan, judged, made or Made()),
         [],
         _baselines(plan, views),
-        list(notes),
+        [*plan.left_out, *notes],
     )
     for planned in plan.suites.values():
         of_suite = {key[1:]: view for key, view in views.items() if key[0] == planned.suite.name}

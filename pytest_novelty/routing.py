@@ -76,6 +76,19 @@ def choose_panel(judge: Judge, auditors: Sequence[tuple[Route, Judge]], *, own_f
     )
 
 
+def tell_left_out(judge: Judge, auditors: Sequence[tuple[Route, Judge]], *, own_family: bool) -> str:
+    """Who of the auditors is left out of the judge's panel for being of its family, in words; empty where nobody is."""
+    names = [] if own_family else list(dict.fromkeys(other.name for _, other in auditors if _is_barred(judge, other)))
+    if not names:
+        return ""
+    family = family_of(judge)
+    told = f" ({family})" if family else ""
+    return (
+        f"{' and '.join(names)} {'does' if len(names) == 1 else 'do'} not audit {judge.name}: of its own family{told}, "
+        "which --novelty-own-family would allow"
+    )
+
+
 def check_auditor(auditor: Judge) -> None:
     """Raises SettingsError for a judge that cannot be asked about reasons."""
     if not auditor.judges(AUDITED_BY):

@@ -8,13 +8,14 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Final
 
 from pytest_novelty.as_published import release_by_words
-from pytest_novelty.auditing import audit_by_words, cites
+from pytest_novelty.auditing import audit_by_words, cites, find_invented
 from pytest_novelty.budget import Ledger
 from pytest_novelty.calls import Call, CallPlanner, Case
 from pytest_novelty.engine import Engine
 from pytest_novelty.errors import MissingVerdictError, NoveltyError, RunError
 from pytest_novelty.generations import past_store
 from pytest_novelty.hearing import Hearing, Label, Shared
+from pytest_novelty.judges.base import Judge
 from pytest_novelty.misses import explain_missing
 from pytest_novelty.model import OK, Record
 from pytest_novelty.outcomes import CaseResult, case_result, with_audits
@@ -71,6 +72,7 @@ class Runner:
         self._tickets: dict[Label, Ticket | NoveltyError] = {}
         self._hearing = Hearing(self._engine, self._planner, store, settings, shared)
         self._begun: set[str] = set()
+        self._means_usd: dict[str, float | None] = {}
         self._cancelled = False
         self.last_failures: list[Record] = []
         """The records without a valid verdict of the case that was asked for last."""
@@ -114,12 +116,14 @@ class Runner:
         panel = self._plan.panels.get(case.judge.name)
         if panel is None:
             audited = release_by_words(ticket.calls, records, audit_by_words(ticket.calls, records))
-            return case_result(case, records, fresh, threshold, audited)
+            result = case_result(case, records, fresh, threshold, audited)
+            return result._replace(invented=find_invented(ticket.calls, records))
         self._hearing.queue(label, ticket, panel)
         self._audit_ahead()
         heard = self._hearing.hear(case, records, lambda: self._tick(tick))
         self.last_missing = heard.missing
         result = case_result(case, records, fresh, threshold, heard.grounds)
+        result = result._replace(invented=find_invented(ticket.calls, records))
         return with_audits(result, heard.audits, heard.fresh, heard.reused)
 
     def _audit_ahead(self) -> None:
@@ -194,5 +198,12 @@ class Runner:
             self._tickets[case.label] = ticket
 
     def _missing(self, calls: Sequence[Call]) -> MissingVerdictError:
-        stored = self._store.at_slot(calls[0].case.judge.name, calls[0].case.suite.name, calls[0].case.instance.id)
-        return explain_missing(calls, stored)
+        judge = calls[0].case.judge
+        stored = self._store.at_slot(judge.name, calls[0].case.suite.name, calls[0].case.instance.id)
+        return explain_missing(calls, stored, lambda: self._mean_usd(judge))
+
+    def _mean_usd(self, judge: Judge) -> float | None:
+        """Asked of the store once a run: offline nothing is added to it."""
+        if judge.name not in self._means_usd:
+            self._means_usd[judge.name] = self._store.means(judge.name, judge.version)[0]
+        return self._means_usd[judge.name]

@@ -241,8 +241,19 @@ def _sentence(found: Any, unknown: list[str]) -> str:
         isinstance(each.get("type"), str) for each in found.validator_value
     ):
         return f"{found.instance!r:.80} is not of type {' or '.join(each['type'] for each in found.validator_value)}"
+    if found.validator in ("minItems", "maxItems") and (found.instance or found.validator_value > 1):
+        return f"there are {len(found.instance)}, and {_how_many(found.schema)} are needed"
     message: str = found.message
     return message if len(message) <= 220 else f"{message[:160]} ... {message[-50:]}"
+
+
+def _how_many(schema: Mapping[str, Any]) -> str:
+    low, high = schema.get("minItems"), schema.get("maxItems")
+    if low == high:
+        return f"exactly {low}"
+    if low is None or high is None:
+        return f"at most {high}" if low is None else f"at least {low}"
+    return f"{low} to {high}"
 
 
 @lru_cache(maxsize=64)

@@ -66,6 +66,14 @@ class Ground(NamedTuple):
         return {name: getattr(self, name) for name in TOLD_OF_GROUNDS}
 
 
+class Invented(NamedTuple):
+    """A span that is not in what was shown: of which paper, one of ``evidence.FAILURES``, and how the quotation begins."""
+
+    paper: str
+    failure: str
+    quotation: str
+
+
 TOLD_OF_GROUNDS: Final = ("members", "found", "failures", "has_reason", "supported")
 
 
@@ -76,6 +84,12 @@ class Conclusion:
     verdict: str
     evidence: tuple[str, ...]
     reason: str
+
+    def one_of_two(self, place: int) -> str:
+        """A span of two. Raises AttributeError where there are more papers, of which two would be the wrong half."""
+        if len(self.evidence) != 2:
+            raise AttributeError(f"this reason is about {len(self.evidence)} papers: read request.evidence")
+        return self.evidence[place]
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from pytest_novelty.model import OK, STATUSES, TIE, Ground, Instance, Outcome, S
 from pytest_novelty.outcomes import CaseResult, Trace, Usage
 from pytest_novelty.protocols import PROTOCOLS
 from pytest_novelty.protocols.base import result_of
-from pytest_novelty.verdicts import Released
+from pytest_novelty.verdicts import Invented, Released
 
 MAX_WIRE_BYTES: Final = 4096
 
@@ -25,7 +25,7 @@ _BEYOND_DIGITS: Final = 0x100
 
 
 def to_wire(result: CaseResult, suite: Suite, instance: Instance) -> str:
-    """One ASCII JSON text (at most 4 KB in all but absurd cases: reason and latencies go first).
+    """One ASCII JSON text (at most 4 KB in all but absurd cases: reason, latencies and a quotation go first).
 
     A vote is a letter: ``0``/``1`` the first or second label, ``t`` a declared tie, ``-`` an abstention, ``s`` a score alone,
     a capital letter the status of a failure. Where labels are not known beforehand, ``labels`` has those of the votes, and a
@@ -54,6 +54,8 @@ def to_wire(result: CaseResult, suite: Suite, instance: Instance) -> str:
         value["odd"] = dict(result.oddities)
     if result.audits != Audits():
         value["audits"] = list(result.audits)
+    if result.invented is not None:
+        value["said"] = list(result.invented)
     if result.trace != Trace():
         value["trace"] = [result.trace.leaked, result.trace.late, result.trace.overlap]
     value["use"] = [
@@ -81,6 +83,7 @@ def to_wire(result: CaseResult, suite: Suite, instance: Instance) -> str:
     if len(text) > MAX_WIRE_BYTES:
         value["why"] = value["why"][:60]
         value.pop("ms", None)
+        value.pop("said", None)
         text = canonical_json(value)
     return text
 
@@ -123,6 +126,7 @@ def from_wire(value: Mapping[str, Any], suite: Suite, instance: Instance) -> Cas
         kinds=value.get("kinds", {}),
         oddities=value.get("odd", {}),
         audits=_audits(value["audits"]) if "audits" in value else Audits(),
+        invented=Invented(*value["said"]) if "said" in value else None,
     )  # fmt: skip
 
 

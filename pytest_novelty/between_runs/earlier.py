@@ -19,10 +19,12 @@ def complete(data: dict[str, Any]) -> None:
         calls.setdefault("audits_failed", 0)
     for outcome in _rows(data, "outcomes"):
         outcome.setdefault("grounds", None)
+        outcome.setdefault("invented", None)
     for item in _rows(data, "comparisons"):
         item.setdefault("verified_f1", None)
     for item in _rows(data, "grounding"):
         auditor = item.get("auditor")
+        item.setdefault("macro_by_dimension", {})
         item.setdefault("auditors", [] if auditor is None else [auditor])
 
 

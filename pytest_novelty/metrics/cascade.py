@@ -8,7 +8,7 @@ those of instances without gold. Everything here is a ratio of sums of these cou
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import IntEnum
 from typing import Final
@@ -352,16 +352,22 @@ def has_gold(cascade: Cascade) -> BoolArray:
 
 
 def measure_strata(
-    units: Units, cascade: Cascade, strata: Sequence[str | None], names: Iterable[str] = FORMULAS
+    units: Units,
+    cascade: Cascade,
+    strata: Sequence[str | None],
+    names: Iterable[str] = FORMULAS,
+    how: Callable[[Units, Cascade, Iterable[str]], dict[str, Rate]] = measure_cascade,
 ) -> dict[str, dict[str, Rate]]:
-    """The same for the items of each value of a stratum, (items,); None is in no stratum."""
+    """The same for the items of each value of a stratum, (items,); None is in no stratum. ``how``: pooled, or as a mean over
+    items (``measure_macro``).
+    """
     names = list(names)
     values = np.array(["" if value is None else str(value) for value in strata])
     known = np.array([value is not None for value in strata], dtype=bool)
     found = {}
     for value in sorted(set(values[known].tolist())):
         mask = known & (values == value)
-        found[value] = measure_cascade(Among(units, mask), cascade.only(mask), names)
+        found[value] = how(Among(units, mask), cascade.only(mask), names)
     return found
 
 

@@ -148,6 +148,7 @@ _GROUNDED: Final = (
     ("retained_share", "F1 that is left in the end", UNIT, _CITED, "high"),
     ("hallucination_rate_false", "wrong positives: not shown", UNIT, _CITED, "low"),
     ("missing_evidence_rate_false", "wrong positives: none cited", UNIT, _CITED, "low"),
+    ("missing_reason_rate_false", "wrong positives: no reason", UNIT, _CITED, "low"),
     ("mismatch_rate_false", "wrong positives: beyond it", UNIT, _CITED, "low"),
     ("hallucination_rate_all", "all positives: not shown", UNIT, _CITED, "low"),
     ("missing_evidence_rate_all", "all positives: none cited", UNIT, _CITED, "low"),

@@ -6,7 +6,7 @@ Every vote counts: the k votes of each order are the samples over which metrics 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 import numpy as np
@@ -66,8 +66,9 @@ RATES: Final = (
 
 @dataclass(frozen=True)
 class Grounding:
-    """What became of the evidence of a view. ``rates``: by name, of all items together; ``macro``: of groupings, means over sets.
-    ``failures``: spans by why they fail; ``audited``: an auditor was asked; ``strata``: by stratum and value, the F1s and rates.
+    """What became of the evidence of a view. ``rates``: by name, of all items together; ``macro``: of groupings, means over sets,
+    and ``macro_by_dimension`` their F1s of each dimension. ``failures``: spans by why they fail; ``audited``: an auditor was
+    asked; ``strata``: by stratum and value, F1s, accuracies and rates. ``labelled``: there is gold, so that there are F1s.
     """
 
     rates: Mapping[str, Rate]
@@ -75,6 +76,13 @@ class Grounding:
     failures: Mapping[str, int]
     audited: bool
     strata: Mapping[str, Mapping[str, Mapping[str, Rate]]]
+    macro_by_dimension: Mapping[str, Mapping[str, Rate]] = field(default_factory=dict)
+    labelled: bool = True
+
+    @property
+    def is_of_pairs(self) -> bool:
+        """It counts pairs of papers, and not verdicts."""
+        return bool(self.macro)
 
 
 def cascade_of(view: View) -> Cascade:
@@ -89,8 +97,13 @@ def ground(view: View) -> Grounding:
     """Everything that a report tells of a view's evidence."""
     rates = _rates(view)
     counts = counts_of(view)
-    macro = measure_macro(view, counts) if view.suite.protocol == "grouping" else {}
-    settled = is_settled(view)
+    settled, strata = is_settled(view), _strata(view)
+    told = [name for name in cascade.MACRO if settled or not needs_audit(name)]
+    macro, by_dimension = {}, {}
+    if view.suite.protocol == "grouping":
+        macro = measure_macro(view, counts, told)
+        steps = [name for name in cascade.WATERFALL if name in told]
+        by_dimension = measure_strata(view, counts, strata["dimension"], steps, measure_macro)
     failures: dict[str, int] = {}
     for found in _grounds(view):
         for failure in found.failures:
@@ -98,17 +111,28 @@ def ground(view: View) -> Grounding:
                 failures[failure] = failures.get(failure, 0) + 1
     return Grounding(
         {name: rate for name, rate in rates.items() if settled or not needs_audit(name)},
-        {name: rate for name, rate in macro.items() if settled or not needs_audit(name)},
+        macro,
         dict(sorted(failures.items(), key=lambda pair: (-pair[1], pair[0]))),
         _is_audited(view),
-        {name: measure_strata(view, counts, values, _steps(settled)) for name, values in _strata(view).items()},
+        {name: measure_strata(view, counts, values, _in_strata(view, settled)) for name, values in strata.items()},
+        by_dimension,
+        not view.unlabelled,
     )
 
 
-def _steps(settled: bool) -> tuple[str, ...]:
-    """The F1s of the cascade, and what is lost between them."""
-    before = ("f1", "hallucination_rate", "missing_evidence_rate", "grounded_f1")
-    return (*before, "mismatch_rate", "verified_f1") if settled else before
+def _in_strata(view: View, settled: bool) -> list[str]:
+    """What is told of each value of a stratum: the F1s of the cascade, what is lost between them (of right and of wrong
+    positives), how many of both sides are right; without gold, what is of all positives.
+    """
+    if view.unlabelled:
+        names = [name for name in RATES if name.endswith("_all")]
+    else:
+        scores = ("f1", "positive_accuracy", "negative_accuracy", "grounded_f1", "verified_f1")
+        names = [*scores, *(f"{name}{suffix}" for suffix in ("", "_false") for name in _LOST)]
+    return [name for name in names if settled or not needs_audit(name)]
+
+
+_LOST: Final = ("hallucination_rate", "missing_evidence_rate", "missing_reason_rate", "mismatch_rate")
 
 
 def _strata(view: View) -> dict[str, list[str | None]]:

@@ -119,6 +119,7 @@ def _auditors(plan: Plan) -> Iterator[str]:
             yield f"{WEAK}, which only compares words, audits {judge.name}, {told}{_says(plan.routed[judge.name])}"
         elif plan.routed or plan.idle:
             yield f"{WEAK}, which only compares words, audits {judge.name}, {told}: nothing says who else is to"
+    yield from plan.left_out
     yield from plan.idle
 
 

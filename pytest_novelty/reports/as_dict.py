@@ -158,6 +158,7 @@ def report_to_dict(report: Report) -> dict[str, Any]:
                 "trace": None if result.trace == Trace() else result.trace._asdict(),
                 "reason": result.outcome.reason,
                 "grounds": _grounds(result.outcome),
+                "invented": None if result.invented is None else result.invented._asdict(),
             }
             for result in report.outcomes
         ],

@@ -12,13 +12,22 @@ from pytest_novelty.metrics.sampled import Rate
 from pytest_novelty.model import REFERENCE
 from pytest_novelty.reports.blocks import Block
 from pytest_novelty.reports.tables import Justify
-from pytest_novelty.reports.text import clean
+from pytest_novelty.reports.text import clean, plural
 
 if TYPE_CHECKING:
     from pytest_novelty.cascades import Grounded
     from pytest_novelty.results import Report
 
 _STEPS: Final = tuple(zip(("raw", "after hallucination", "after mismatch"), WATERFALL, strict=True))
+_ENDS: Final = (
+    ("evidence not in what was shown", "hallucination_rate_all"),
+    ("no evidence", "missing_evidence_rate_all"),
+    ("evidence, and no reason", "missing_reason_rate_all"),
+    ("not checked", "unchecked_rate_all"),
+    ("evidence and reason verified", "verified_rate_all"),
+    ("of what was audited, a reason beyond it", "mismatch_rate_all"),
+)
+_IF_ANY: Final = ("missing_reason_rate_all", "unchecked_rate_all")
 _BAR: Final = 20
 _HEADINGS: Final[tuple[tuple[str, Justify], ...]] = (
     ("", "left"),
@@ -26,7 +35,7 @@ _HEADINGS: Final[tuple[tuple[str, Justify], ...]] = (
     ("", "left"),
     ("sd over votes", "right"),
 )
-_MEANT: Final = {
+MEANT: Final = {
     "nowhere": "found nowhere",
     "schema_echo": "the prompt's own words",
     "other_paper": "of another paper",
@@ -42,7 +51,42 @@ def grounding_blocks(report: Report, suite: str | None = None, judge: str | None
     """A waterfall for each judge and variant, of one suite and judge or of all."""
     for item in report.grounding:
         if suite in (None, item.suite) and judge in (None, item.judge):
-            yield _waterfall(item)
+            yield _waterfall(item) if item.found.labelled else _shares(item)
+
+
+def _title(item: Grounded) -> str:
+    place = "" if item.variant == REFERENCE else f", variant {item.variant}"
+    return f"Grounding of {item.judge} on {clean(item.suite, 100)}{place}, in {_unit(item)}"
+
+
+def _unit(item: Grounded) -> str:
+    return "pairs of papers" if item.found.is_of_pairs else "verdicts"
+
+
+def _shares(item: Grounded) -> Block:
+    """Where all positive votes end: without gold there is nothing to be right about, and so no F1."""
+    rates, rows = item.found.rates, []
+    for name, metric in _ENDS:
+        rate = rates.get(metric)
+        if rate is None:
+            rows.append((name, "not audited", "", ""))
+        elif rate.value or metric not in _IF_ANY:
+            sd = "" if rate.sd is None else f"{100 * rate.sd:.1f}"
+            rows.append((name, _with_interval(rate), f"{sum(rate.events):,.0f} of {sum(rate.of):,.0f}", sd))
+    headings: tuple[tuple[str, Justify], ...] = (
+        ("", "left"),
+        ("of all positive votes", "left"),
+        ("pairs" if item.found.is_of_pairs else "votes", "right"),
+        ("sd over votes", "right"),
+    )
+    return Block(_title(item), headings, tuple(rows), tuple(_notes_of_shares(item)))
+
+
+def _notes_of_shares(item: Grounded) -> Iterator[str]:
+    yield "without gold labels nothing tells right positives from wrong ones, so there is no F1"
+    if item.found.rates["unchecked_rate_all"].value:
+        yield "two figures are the least and the most that unchecked votes may make"
+    yield from _notes_of_spans(item)
 
 
 def _waterfall(item: Grounded) -> Block:
@@ -54,10 +98,7 @@ def _waterfall(item: Grounded) -> Block:
             rows.append((name, "not audited", "", ""))
         else:
             rows.append((name, _with_interval(rate), _bar(rate), "" if rate.sd is None else f"{100 * rate.sd:.1f}"))
-    place = "" if item.variant == REFERENCE else f", variant {item.variant}"
-    what = "pairs of papers" if item.found.macro else "verdicts"
-    title = f"Grounding of {item.judge} on {clean(item.suite, 100)}{place}, in {what}"
-    return Block(title, _HEADINGS, tuple(rows), tuple(_notes(item)))
+    return Block(_title(item), _HEADINGS, tuple(rows), tuple(_notes(item)))
 
 
 def _bar(rate: Rate) -> str:
@@ -77,24 +118,24 @@ def _with_interval(rate: Rate) -> str:
     return f"{between(*estimate.bounds)} [{percent(estimate.low)}, {percent(estimate.high)}]"
 
 
-def _ends(rates: Mapping[str, Rate], suffix: str) -> str:
-    """Where positive verdicts end; empty where there are none."""
+def _ends(rates: Mapping[str, Rate], suffix: str, thing: str) -> str:
+    """Where positive verdicts end, and how many votes (or pairs in votes) that are; empty where there are none."""
     lost, missing = rates[f"hallucination_rate{suffix}"], rates[f"missing_evidence_rate{suffix}"]
     if lost.value is None:
         return ""
-    text = f"{_share(lost)} hallucinated, {_share(missing)} without evidence"
+    text = f"of {plural(round(sum(lost.of)), thing)} {_share(lost)} hallucinated, {_share(missing)} without evidence"
     if (unreasoned := rates[f"missing_reason_rate{suffix}"]).value:
         text += f", {_share(unreasoned)} without a reason"
     mismatched = rates.get(f"mismatch_rate{suffix}")
     if mismatched is None or mismatched.value is None:
         return text
-    return f"{text}; of the rest {_share(mismatched)} with a reason beyond the evidence"
+    return f"{text}; of the rest ({sum(mismatched.of):,.0f} audited) {_share(mismatched)} with a reason beyond the evidence"
 
 
 def _notes(item: Grounded) -> Iterator[str]:
     rates, found = item.found.rates, item.found
     for name, suffix in (("right", ""), ("wrong", "_false")):
-        if text := _ends(rates, suffix):
+        if text := _ends(rates, suffix, "pair" if found.is_of_pairs else "vote"):
             yield f"{name} positives: {text}"
     if unchecked := rates["unchecked_rate"].value:
         yield f"unchecked: {percent(unchecked)} % of right positives; two figures are the least and the most that they may make"
@@ -108,19 +149,32 @@ def _notes(item: Grounded) -> Iterator[str]:
         )
     if found.macro:
         steps = [found.macro[metric] for _, metric in _STEPS if metric in found.macro]
-        yield f"mean over sets: {' -> '.join(_share(rate) for rate in steps)}"
+        yield f"mean over sets: {' -> '.join(_share(rate) for rate in steps)} (a set with nothing to find and nothing said is 1)"
     if len(by_value := found.strata.get("dimension", {})) > 1:
         yield "by dimension: " + "; ".join(f"{value} {_steps(rates)}" for value, rates in by_value.items())
+    if len(found.macro_by_dimension) > 1:
+        told = (f"{value} {_steps(rates)}" for value, rates in found.macro_by_dimension.items())
+        yield "mean over sets, by dimension: " + "; ".join(told)
+    yield from _notes_of_spans(item)
+
+
+def _notes_of_spans(item: Grounded) -> Iterator[str]:
+    found = item.found
     if found.failures:
-        yield "spans that fail: " + ", ".join(
-            f"{count} {_MEANT.get(why, why)}" for why, count in found.failures.items()
-        )
+        yield "spans that fail: " + ", ".join(f"{count} {MEANT.get(why, why)}" for why, count in found.failures.items())
     if found.audited and item.auditor == WEAK:
         yield f"auditor: {WEAK}, which only looks whether a reason's words are in the evidence: a weak baseline"
+        if item.judge == WEAK:
+            yield (
+                "judge and auditor are one here: its reasons are made of words of its own evidence, so that none is found to go "
+                "beyond it, by construction"
+            )
     elif found.audited:
         others = " and ".join(item.auditors[1:])
         asked = f"; {others} {'is' if len(item.auditors) == 2 else 'are'} asked the same" if others else ""
         yield f"auditor: {item.auditor}{asked}"
+        if item.judge == item.auditor:
+            yield "judge and auditor are one here: it was asked about its own reasons"
 
 
 def _steps(rates: Mapping[str, Rate]) -> str:
@@ -145,6 +199,7 @@ def grounding_to_dict(item: Grounded) -> dict[str, Any]:
         "weak_auditor": item.found.audited and item.auditor == WEAK,
         "rates": _to_dicts(item.found.rates),
         "macro": _to_dicts(item.found.macro),
+        "macro_by_dimension": {value: _to_dicts(rates) for value, rates in item.found.macro_by_dimension.items()},
         "strata": {
             name: {value: _to_dicts(rates) for value, rates in values.items()}
             for name, values in item.found.strata.items()

@@ -17,6 +17,7 @@ from pytest_novelty.reports.between_runs import cost_block, detail_blocks, metri
 from pytest_novelty.reports.blocks import Block
 from pytest_novelty.reports.drift import table_row
 from pytest_novelty.reports.grounding import grounding_blocks
+from pytest_novelty.reports.invented import TITLE, invented_blocks
 from pytest_novelty.reports.tables import DECISIONS, Justify
 from pytest_novelty.reports.text import (
     clean,
@@ -55,6 +56,7 @@ def report_to_markdown(report: Report) -> str:
         parts += _changed(report.against)
         parts.append(_folded(f"All that changed since {report.against.old}", detail_blocks(report.against)))
     parts.append(_folded("Grounding", grounding_blocks(report)))
+    parts.append(_folded(TITLE, invented_blocks(report)))
     parts.append(_folded("By the release's rules (profile as-published), not ours", published_blocks(report)))
     parts.append(_folded("Auditors", auditor_blocks(report)))
     parts += [_folded("All metrics", _metric_blocks(report)), _folded("Variants", _variant_blocks(report))]

@@ -18,6 +18,7 @@ from pytest_novelty.reports.blocks import render_blocks
 from pytest_novelty.reports.comparisons import comparison_lines
 from pytest_novelty.reports.drift import drift_lines
 from pytest_novelty.reports.grounding import grounding_blocks
+from pytest_novelty.reports.invented import invented_blocks
 from pytest_novelty.reports.tables import Justify, gate_cells, new_table, styled
 from pytest_novelty.reports.text import (
     clean,
@@ -67,7 +68,7 @@ def render(report: Report, *, width: int = 100, colour: bool = False) -> str:
                 if variant.name in ran and (variant.name == REFERENCE or REFERENCE not in ran):
                     console.print()
                     console.print(_table(report, planned, judge.name, variant.name, width, colour))
-            for make in (grounding_blocks, published_blocks):
+            for make in (grounding_blocks, invented_blocks, published_blocks):
                 if blocks := list(make(report, planned.suite.name, judge.name)):
                     console.print()
                     console.print(render_blocks(blocks, width=width, colour=colour), markup=False, highlight=False)

@@ -237,6 +237,65 @@ def test_the_dry_run_counts_audits(lab: Lab) -> None:
     assert f"{count} audits of stored verdicts, {count} stored, 0 to make, $0" in told
 
 
+def test_invented_spans_are_shown_with_workers_too(lab: Lab) -> None:
+    lab.judges(
+        """
+        def judge(request):
+            return {"is_similar": True, "evidence_a": "Nobody wrote this.", "evidence_b": "Nor this of course.", "reason": "So."}
+
+        judge.version, judge.cost_usd_per_call = "1", 0.0
+
+        def pytest_novelty_judges():
+            return {"judge": judge}
+        """
+    )
+    options = ("judge", "landmarks-similarity", "--novelty-sample=8", "--novelty-report=out.md")
+    alone, together = lab.judge(*options), lab.judge(*options, "--novelty-refresh", dist="-n2")
+    assert alone.report["outcomes"] == together.report["outcomes"]
+    assert {outcome["invented"]["failure"] for outcome in together.report["outcomes"]} == {"nowhere"}
+    for text in (alone.out, together.out, (lab.path / "out.md").read_text()):
+        assert "Evidence that is not in what was shown: judge on landmarks-similarity" in text
+        assert "3 instances more" in text
+        assert re.search("Nobody wrote this|Nor this of course", text)
+
+
+def test_offline_the_price_is_what_stored_calls_cost(lab: Lab) -> None:
+    """Of instances on which nothing is recorded, too: the dry run of the same store says the same."""
+    lab.judges(
+        """
+        def judge(request):
+            return {"is_similar": False, "cost_usd": 0.25}
+
+        judge.version = "1"
+
+        def pytest_novelty_judges():
+            return {"judge": judge}
+        """
+    )
+    args = ("judge", "landmarks-similarity", "--novelty-votes=1", "--novelty-orders=ab")
+    assert lab.judge(*args, "--novelty-sample=3").ret == 0
+    told = lab.judge(*args, "--novelty-sample=5", "--novelty-dry-run").plain
+    assert "2 to make" in told
+    assert "$0.50 (the mean of 3 stored calls)" in told
+    told = lab.judge(*args, "--novelty-sample=5", "--novelty-offline", "--novelty-missing=warn").plain
+    assert "recording all of them takes 2 calls at about $0.50" in told
+
+
+def test_a_named_auditor_that_is_left_out_is_announced(lab: Lab) -> None:
+    lab.judges(FAMILIES)
+    options = ("landmarks-similarity", "--novelty-sample=4", "--novelty-auditor=gem", "--novelty-auditor=five")
+    said = "five does not audit judge: of its own family (gpt), which --novelty-own-family would allow"
+    ran = lab.judge("judge", *options)
+    assert ran.ret == 0
+    assert f"novelty auditor: {said}" in ran.plain
+    assert f"Note: {said}" in ran.plain
+    assert said in ran.report["notes"]
+    assert said in lab.judge("judge", *options, "--novelty-dry-run").out.partition("dry run, nothing is asked")[2]
+    assert "does not audit" not in lab.judge("judge", *options, "--novelty-own-family").plain
+    assert "does not audit" not in lab.judge("other", *options).plain  # it is of another family than both
+    assert "does not audit" not in lab.judge("judge", "landmarks-pairwise", *options[1:]).plain  # nobody audits there
+
+
 FAMILIES = """
     def judge(request):
         spans = [paper.text.split(". ")[1] + "." for paper in request.papers]

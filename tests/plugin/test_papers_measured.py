@@ -53,7 +53,11 @@ def test_a_missing_reason_is_never_verified(protocol: str) -> None:
     assert (rates["verified_f1"].value, rates["verified_f1"].upper) == (0, 0)
     assert rates["mismatch_rate"].value is None  # nothing is left to ask about
     (block,) = grounding_blocks(report)
-    assert "right positives: 0 % hallucinated, 0 % without evidence, 100 % without a reason" in block.notes
+    assert any(
+        note.startswith("right positives: of ")
+        and note.endswith(" 0 % hallucinated, 0 % without evidence, 100 % without a reason")
+        for note in block.notes
+    )
 
 
 @pytest.mark.parametrize("protocol", ["similarity", "grouping"])
@@ -118,7 +122,7 @@ def test_audits_that_fail_leave_figures_between_two_and_gates_open() -> None:
     low = f"{100 * verified.lower:.0f} to 100 %"
     assert block.rows[2][1].startswith(low)
     assert f"F1 that is retained: {low}" in "\n".join(block.notes)
-    assert "of the rest 0 to " in "\n".join(block.notes)
+    assert f"of the rest ({60 - missing} audited) 0 to " in "\n".join(block.notes)
 
 
 def test_what_is_of_all_positives_needs_no_gold_labels() -> None:
@@ -347,3 +351,86 @@ def test_partitions_that_moved_are_told_from_noise() -> None:
     assert turned.vote_shift.note == "over pairs of papers"
     (same,) = compare_reports(_saved("perfect", "grouping", votes=2), _saved("perfect", "grouping", votes=2)).changes
     assert (same.turned.starred, same.turned.vote_shift.value) == (False, 0.0)
+
+
+def _without_gold(protocol: str) -> Any:
+    suite = make_suite(protocol)
+    return replace(suite, label_kind="none", instances=tuple(replace(each, gold=None) for each in suite.instances))
+
+
+@pytest.mark.parametrize(
+    ("protocol", "said"),
+    [
+        ("similarity", "100 % of its positive verdicts cite evidence that is not there"),
+        ("grouping", "100 % of the pairs that it groups cite evidence that is not there"),
+    ],
+)
+def test_without_gold_the_shares_of_all_positives_are_told(protocol: str, said: str) -> None:
+    report = evaluate({"planted": JUDGES["all, invents"]}, _without_gold(protocol))
+    assert said in report.headline
+    assert "Not measured: accuracy" in report.headline
+    (block,) = grounding_blocks(report)
+    rows = {row[0]: row[1:] for row in block.rows}
+    share, votes, _ = rows["evidence not in what was shown"]
+    assert share.startswith("100 % [")
+    assert votes == ("120 of 120" if protocol == "similarity" else "720 of 720")
+    assert rows["evidence and reason verified"][0].startswith("0 % [0, ")
+    assert "F1" not in " ".join(rows)
+    assert "found nowhere" in " ".join(block.notes)
+    (told,) = report.to_dict()["grounding"]
+    assert {name[-4:] for rates in told["strata"]["dimension"].values() for name in rates} == {"_all"}
+
+
+def test_positives_have_their_number_beside_them() -> None:
+    report = evaluate({"planted": JUDGES["all, invents"]}, make_suite("similarity"))
+    (block,) = grounding_blocks(report)
+    assert "right positives: of 60 votes 100 % hallucinated, 0 % without evidence" in block.notes
+    assert "wrong positives: of 60 votes 100 % hallucinated, 0 % without evidence" in block.notes
+
+
+def _in_two_dimensions(protocol: str) -> Any:
+    """The negatives are of another dimension than the positives."""
+    suite = make_suite(protocol)
+    none = suite.instances[1].gold
+    kept = tuple(replace(each, dimension="task" if each.gold == none else "method") for each in suite.instances)
+    return replace(suite, instances=kept)
+
+
+def test_means_over_sets_are_told_by_dimension() -> None:
+    report = evaluate({"planted": JUDGES["never"]}, _in_two_dimensions("grouping"))
+    found = report.grounding[0].found
+    assert {value: rates["f1"].value for value, rates in found.macro_by_dimension.items()} == {
+        "method": 0.0,
+        "task": 1.0,
+    }
+    assert found.macro["f1"].value == 0.5
+    (block,) = grounding_blocks(report)
+    notes = "\n".join(block.notes)
+    assert "mean over sets, by dimension: method 0 % -> 0 % -> 0 %; task 100 % -> 100 % -> 100 %" in notes
+    assert "50 % -> 50 % -> 50 % (a set with nothing to find and nothing said is 1)" in notes
+    told = report.to_dict()["grounding"][0]["macro_by_dimension"]
+    assert told["task"]["verified_f1"]["value"] == 1.0
+
+
+def test_strata_tell_both_sides_and_wrong_positives() -> None:
+    report = evaluate({"planted": JUDGES["all, invents"]}, _in_two_dimensions("similarity"))
+    strata = report.to_dict()["grounding"][0]["strata"]["dimension"]
+    assert strata["method"]["positive_accuracy"]["value"] == 1.0
+    assert strata["task"]["negative_accuracy"]["value"] == 0.0
+    assert strata["task"]["hallucination_rate_false"]["value"] == 1.0
+    assert strata["method"]["hallucination_rate_false"]["value"] is None
+
+
+@pytest.mark.parametrize("own_family", [False, True])
+def test_it_is_said_where_judge_and_auditor_are_one(own_family: bool) -> None:
+    """The baseline audits itself unless told otherwise; what it then finds of mismatches it finds by construction."""
+    if own_family:
+        options: dict[str, Any] = {"auditor": "chance", "own_family": True}
+        report = evaluate("chance", make_suite("similarity"), **options)
+        said = "judge and auditor are one here: it was asked about its own reasons"
+    else:
+        report = evaluate("lexical", make_suite("similarity"))
+        said = "judge and auditor are one here: its reasons are made of words of its own evidence"
+    assert any(note.startswith(said) for note in next(grounding_blocks(report)).notes)
+    other = evaluate({"planted": JUDGES["perfect"]}, make_suite("similarity"))
+    assert not any("are one" in note for note in next(grounding_blocks(other)).notes)

@@ -9,7 +9,14 @@ from .completions import Ask, complete, reply_json
 from .http import Reply
 
 _REFUSAL = "I'm sorry, but I can't help with assessing this idea."
-_SCHEMA_ECHO = {"reasoning": {"type": "string"}, "winner": {"enum": ["A", "B"]}, "novel": {"type": "boolean"}}
+_BOOLEAN = {"type": "boolean"}
+_SCHEMA_ECHO = {
+    "reasoning": {"type": "string"},
+    "winner": {"enum": ["A", "B"]},
+    "groups": {"type": "array"},
+    **dict.fromkeys(("novel", "is_similar", "supported"), _BOOLEAN),
+}
+_WRONG_TYPE = {"winner": 1, "groups": "none", **dict.fromkeys(("novel", "is_similar", "supported"), "false")}
 
 
 def ok(ask: Ask) -> Reply:
@@ -85,7 +92,7 @@ def schema_echo(ask: Ask) -> Reply:
 
 
 def wrong_type(ask: Ask) -> Reply:
-    return complete(ask, json.dumps({**ask.answer, ask.key: {"winner": 1, "novel": "false"}[ask.key]}))
+    return complete(ask, json.dumps({**ask.answer, ask.key: _WRONG_TYPE[ask.key]}))
 
 
 def contradiction(ask: Ask) -> Reply:

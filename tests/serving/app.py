@@ -19,7 +19,7 @@ from .behaviours import Chosen, parse_behaviour
 from .completions import Ask, fail, reply_json
 from .http import Connection, Reply, Request, Send
 from .settings import Settings
-from .verdicts import decide, read_ideas
+from .verdicts import decide
 
 CHAT = "/v1/chat/completions"
 MODELS = "/v1/models"
@@ -185,7 +185,7 @@ def _ask(
     request: Request, number: str, body: Mapping[str, Any], settings: Settings, chats: int, prompt: str = ""
 ) -> Ask:
     schema = ((body.get("response_format") or {}).get("json_schema") or {}).get("schema") or {}
-    answer = decide(settings.verdict, read_ideas(prompt), schema=schema, seed=(settings.seed, body.get("seed", number)))
+    answer = decide(settings.verdict, prompt, schema=schema, seed=(settings.seed, body.get("seed", number)))
     served = settings.served
     if served is None:
         model = str(body.get("model"))

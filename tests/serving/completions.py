@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from .http import Reply
+from .verdicts import VERDICT_KEYS
 
 JSON_TYPE = {"Content-Type": "application/json"}
 
@@ -36,12 +37,14 @@ class Ask:
     @property
     def key(self) -> str:
         """The key that carries the verdict."""
-        return "winner" if "winner" in self.answer else "novel"
+        return next(key for key in VERDICT_KEYS if key in self.answer)
 
     @property
     def other(self) -> dict[str, Any]:
         """The opposite verdict."""
         value = self.answer[self.key]
+        if isinstance(value, list):  # groups: none
+            return {**self.answer, self.key: []}
         return {**self.answer, self.key: {"A": "B", "B": "A"}[value] if isinstance(value, str) else not value}
 
 

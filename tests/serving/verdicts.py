@@ -1,4 +1,4 @@
-"""What the stand-in model thinks: the ideas are read out of the prompt, a rule picks the verdict."""
+"""What the stand-in model thinks: ideas, papers and quotations are read out of the prompt, a rule picks the verdict."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from typing import Any
 
 RULES = ("first", "second", "hash", "coin")
 """``first``: always A, always novel. ``second``: always B, never novel. ``hash``: by the idea's text, whatever the order.
-``coin``: by the request's ``seed``. Beside these, a mapping of texts to whether the idea that has the text is novel."""
+``coin``: by the request's ``seed``. Papers are similar, the first two of a set belong together, and a reason is supported, where a
+single idea would be novel; ``hash``: by what the prompt shows, whatever the order. Beside these, a mapping of texts to whether the idea that has the text is novel."""
 
 _IDEAS = (
     re.compile(
@@ -21,6 +22,40 @@ _IDEAS = (
     re.compile(r"^Idea A: (?P<A>.*?)^Idea B: (?P<B>.*?)(?:\n\n|\Z)", re.S | re.M),
     re.compile(r"<idea(?P<mark>[^>]*)>(?P<A>.*?)</idea(?P=mark)>", re.S),
 )
+
+
+_PAPER = re.compile(r"<paper_(?P<name>[A-Z]|\d+)(?P<mark>[^>]*)>\n(?P<text>.*?)\n</paper_(?P=name)(?P=mark)>", re.S)
+_SPAN = re.compile(r"<span_(?P<name>\d+)(?P<mark>[^>]*)>\n(?P<text>.*?)\n</span_(?P=name)(?P=mark)>", re.S)
+VERDICT_KEYS = ("winner", "novel", "is_similar", "groups", "supported")
+
+
+def decide(rule: str | Mapping[str, bool], prompt: str, *, schema: Mapping[str, Any], seed: object) -> dict[str, Any]:
+    """The good answer, as the object that the prompt asks for, with the keys of ``schema`` where one was sent."""
+    if papers := {found["name"]: found["text"] for found in _PAPER.finditer(prompt)}:
+        return _compare(rule, papers, seed)
+    if spans := [found["text"] for found in _SPAN.finditer(prompt)]:
+        holds = _first_wins(rule, ["\n".join(sorted(spans))], seed)
+        return {"critique": "A stand-in, after a look at the quotations.", "supported": holds}
+    return _assess(rule, read_ideas(prompt), schema, seed)
+
+
+def _compare(rule: str | Mapping[str, bool], papers: Mapping[str, str], seed: object) -> dict[str, Any]:
+    """Two papers have letters and are similar or not; those of a set have numbers, and its first two belong together or not."""
+    alike = _first_wins(rule, ["\n".join(sorted(papers.values()))], seed)
+    spans = {name: _first_sentence(text) for name, text in papers.items()}
+    reason = "A stand-in, after a look at both."
+    if "A" in papers:
+        cited = {"evidence_a": spans["A"], "evidence_b": spans["B"], "reason": reason}
+        return {"is_similar": alike, **(cited if alike else dict.fromkeys(cited, ""))}
+    chosen = list(papers)[:2]
+    group = {"paper_indices": [int(name) for name in chosen], "evidence": {name: spans[name] for name in chosen}}
+    return {"groups": [{**group, "reason": reason}] if alike else []}
+
+
+def _first_sentence(paper: str) -> str:
+    """Of what stands below the title."""
+    body = paper.partition("\n\n")[2] if paper.startswith("Title: ") else paper
+    return body.split(". ")[0].strip().rstrip(".") + "."
 
 
 def read_ideas(prompt: str) -> tuple[str, ...]:
@@ -32,10 +67,9 @@ def read_ideas(prompt: str) -> tuple[str, ...]:
     return (prompt,)
 
 
-def decide(
-    rule: str | Mapping[str, bool], ideas: Sequence[str], *, schema: Mapping[str, Any], seed: object
+def _assess(
+    rule: str | Mapping[str, bool], ideas: Sequence[str], schema: Mapping[str, Any], seed: object
 ) -> dict[str, Any]:
-    """The good answer, as the object that the prompts ask for, with the keys of ``schema`` where one was sent."""
     pairwise = len(ideas) == 2
     novel = _first_wins(rule, ideas, seed)
     title = ideas[0].splitlines()[0].removeprefix("Title: ")[:60] if ideas[0] else ""

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import date
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -46,8 +48,7 @@ _KINDS = ("hallucination_rate", "missing_evidence_rate", "mismatch_rate")
 _SHARES = ("ungrounded_rate", "verified_rate", "unchecked_rate")
 ADDED = {
     *("score_levels", "score_rms_shift", "cyclic_triads", "grounded_f1", "retained_share", "missing_reason_rate"),
-    *(f"{name}_false" for name in _KINDS),
-    *(f"{name}_all" for name in (*_KINDS, "missing_reason_rate")),
+    *(f"{name}{suffix}" for name in (*_KINDS, "missing_reason_rate") for suffix in ("_false", "_all")),
     *(f"{name}{suffix}" for name in _SHARES for suffix in ("", "_all")),
 }
 """Beside those of the page: STATISTICS.md 1 asks for the number of levels used and for the scatter of scores, and the design of
@@ -108,7 +109,7 @@ PLANTED: dict[str, dict[str, tuple[float, int]]] = {
         "verified_rate_all": (1, 2),
         "unchecked_rate_all": (0, 2),
         "retained_share": (1, 3),
-        **dict.fromkeys((f"{name}_false" for name in _KINDS), (0, 1)),
+        **dict.fromkeys((f"{name}_false" for name in (*_KINDS, "missing_reason_rate")), (0, 1)),
         **dict.fromkeys((f"{name}_all" for name in (*_KINDS, "missing_reason_rate")), (0, 2)),
         "grounded_f1": (7 / 12, 3),
         "verified_f1": (7 / 12, 3),
@@ -154,7 +155,7 @@ PLANTED: dict[str, dict[str, tuple[float, int]]] = {
         "verified_rate_all": (1, 2),
         "unchecked_rate_all": (0, 2),
         "retained_share": (1, 3),
-        **dict.fromkeys((f"{name}_false" for name in _KINDS), (0, 1)),
+        **dict.fromkeys((f"{name}_false" for name in (*_KINDS, "missing_reason_rate")), (0, 1)),
         **dict.fromkeys((f"{name}_all" for name in (*_KINDS, "missing_reason_rate")), (0, 2)),
         "grounded_f1": (7 / 12, 3),
         "verified_f1": (7 / 12, 3),
@@ -348,3 +349,21 @@ def test_what_may_have_been_looked_up_has_no_f1_of_votes(planted: Callable[[str]
         Traits(retrieves=True),
     )
     assert get_metric("f1").compute(blind).note.startswith("not evaluable")
+
+
+def test_the_readme_lists_the_metrics_of_grounding_that_exist() -> None:
+    """A name in a row of the table, with the suffixes that the row offers, is a metric, and each of them is in one."""
+    readme = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
+    table = readme.partition("## How to read the table")[2].partition("\n## ")[0]
+    listed: set[str] = set()
+    for row in re.findall(r"^\| (.*) \| (.*) \|$", table, re.M):
+        names = re.findall(r"`([a-z0-9_]+)`", row[0])
+        suffixes = [suffix for suffix in ("_false", "_all") if f"`{suffix}`" in row[1]]
+        listed |= {name + suffix for name in names for suffix in ("", *suffixes)}
+    assert listed <= METRICS.keys()
+    of_evidence = {
+        name
+        for name, metric in CATALOGUE.items()
+        if "grouping" in metric.protocols and metric.function.startswith("grounded:")
+    }
+    assert of_evidence <= listed

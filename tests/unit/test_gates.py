@@ -564,10 +564,14 @@ def test_an_option_replaces_the_suites_gate_on_the_same_quantity(
         (
             "tie_rate[P5]<=0.1",
             UnknownNameError,
-            r"unknown variant in the gate 'tie_rate\[P5\]<=0.1' 'P5'.*P4, reference",
+            r"the gate 'tie_rate\[P5\]<=0.1' of made names an unknown variant 'P5'.*P4, reference",
         ),
-        ("tie_rate@aera:cs<=0.1", UnknownNameError, "unknown stratum in the gate .* 'aera'.*Did you mean 'area'"),
-        ("tie_rate@area:law<=0.1", UnknownNameError, "unknown value of the stratum 'area' .* 'law'.*bio, cs"),
+        ("tie_rate@aera:cs<=0.1", UnknownNameError, "the gate .* names an unknown stratum 'aera'.*Did you mean 'area'"),
+        (
+            "tie_rate@area:law<=0.1",
+            UnknownNameError,
+            "the gate .* names an unknown value of the stratum 'area', 'law'.*bio, cs",
+        ),
     ],
 )
 def test_names_that_a_suite_does_not_have(text: str, kind: type[NoveltyError], message: str, suite: Suite) -> None:

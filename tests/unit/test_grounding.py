@@ -8,9 +8,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import jsonschema
 import pytest
 
 from pytest_novelty import evaluate
+from pytest_novelty.auditing import find_invented
 from pytest_novelty.calls import CallPlanner, Case
 from pytest_novelty.evidence import (
     FAILURES,
@@ -31,11 +33,14 @@ from pytest_novelty.model import SCHEMA_VIOLATION, Axes, Ground, Idea, Instance,
 from pytest_novelty.outcomes import CaseResult
 from pytest_novelty.prompts import resolve_prompt
 from pytest_novelty.recording import Recorder
+from pytest_novelty.reports.invented import invented_blocks
+from pytest_novelty.reports.markdown import report_to_markdown
+from pytest_novelty.reports.terminal import render
 from pytest_novelty.store import SqliteStore
 from pytest_novelty.suites import embedded_suites, load_suite
 from pytest_novelty.validation import load_schema
-from pytest_novelty.verdicts import SIMILAR
-from pytest_novelty.wire import from_wire, to_wire
+from pytest_novelty.verdicts import SIMILAR, Invented
+from pytest_novelty.wire import MAX_WIRE_BYTES, from_wire, to_wire
 
 A = "Paper cranes are folded with a jig of brass. The jig keeps every crease within a millimetre. Two people are not needed."
 B = "Boats of paper are folded by hand in the dark. A groove in the table guides the crease to within a hair."
@@ -135,7 +140,10 @@ def test_grounds_are_kept_with_the_record_and_read_again(tmp_path: Path) -> None
     assert read_grounds(held.grounds) == (Ground(("a", "b"), (VERBATIM, HALLUCINATED), ("", NOWHERE), True),)
     assert Recorder().reread(call, held) == record._replace(created=held.created)
     without_text = held._replace(raw="", reason="", message="")
-    assert Recorder().reread(call, without_text).grounds == record.grounds  # an export without texts still tells them
+    reread = Recorder().reread(call, without_text)
+    assert reread.grounds == record.grounds  # an export without texts still tells them
+    assert find_invented([call], [record]) == Invented("b", NOWHERE, "Nothing of the sort.")
+    assert find_invented([call], [reread]) is None  # and cannot show them
 
 
 GROUNDS = (
@@ -148,7 +156,47 @@ def test_grounds_travel() -> None:
     suite = make_suite()
     votes = (Vote("ab", 0, label=SIMILAR, grounds=GROUNDS), Vote("ba", 0, label=SIMILAR), Vote("ba", 1, "error"))
     result = CaseResult("j", "made", "reference", "s1", Outcome(SIMILAR, "correct", votes, SIMILAR))
-    assert from_wire(json.loads(to_wire(result, suite, suite.instances[0])), suite, suite.instances[0]) == result
+    for invented in (None, Invented("b", OTHER_PAPER, "We fold boats.")):
+        sent = result._replace(invented=invented)
+        assert from_wire(json.loads(to_wire(sent, suite, suite.instances[0])), suite, suite.instances[0]) == sent
+
+
+def test_a_quotation_that_is_too_long_to_travel_stays_behind() -> None:
+    """What a person may look at gives way to what counts."""
+    suite = make_suite()
+    votes = tuple(Vote("ab", sample, label=SIMILAR, grounds=GROUNDS[:1]) for sample in range(100))
+    outcome = Outcome(SIMILAR, "correct", votes, SIMILAR)
+    invented = Invented("b", OTHER_PAPER, "\U0001f92f" * 120)
+    sent = CaseResult("j", "made", "reference", "s1", outcome, invented=invented)
+    text = to_wire(sent, suite, suite.instances[0])
+    assert len(text) <= MAX_WIRE_BYTES
+    assert from_wire(json.loads(text), suite, suite.instances[0]) == sent._replace(invented=None)
+
+
+def test_invented_spans_are_shown() -> None:
+    invented = "A robot was taught to fold boats, " + "and to fold them again " * 10
+    report = evaluate({"planted": answer(WITH_A, invented)}, make_suite())
+    (outcome,) = report.to_dict()["outcomes"]
+    begins = invented[:120]
+    assert outcome["invented"] == {"paper": "b", "failure": "nowhere", "quotation": begins}
+    for text in (render(report, width=200), report_to_markdown(report)):
+        assert "Evidence that is not in what was shown: planted on made" in text
+        assert "found nowhere" in text
+        assert invented[:90] in text
+        assert invented[:110] not in text
+    jsonschema.validate(json.loads(json.dumps(report.to_dict())), load_schema("report"))
+    honest = evaluate({"planted": answer(WITH_A, WITH_B)}, make_suite())
+    assert honest.to_dict()["outcomes"][0]["invented"] is None
+    assert "not in what was shown:" not in render(honest)
+
+
+def test_a_few_of_many_invented_spans_are_shown() -> None:
+    (instance,) = make_suite().instances
+    many = tuple(replace(instance, id=f"s{number}") for number in range(7))
+    report = evaluate({"planted": answer(WITH_A, "A robot folded this boat.")}, replace(make_suite(), instances=many))
+    (block,) = invented_blocks(report)
+    assert [row[0] for row in block.rows] == ["s0", "s1", "s2", "s3", "s4"]
+    assert block.notes == ("the first of each instance; 2 instances more",)
 
 
 def test_partitions_travel() -> None:

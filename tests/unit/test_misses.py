@@ -159,6 +159,11 @@ def test_one_and_many_verdicts(protocol: str, votes: int, count: int, said: str,
     bound = explain_missing(calls, [])
     assert bound.is_bound
     assert f"at no more than ${bound.cost_usd:.4f}" in str(bound)
+    typical = explain_missing(
+        calls, [], lambda: 0.5
+    )  # what other instances cost is nearer than the most that a call can
+    assert (typical.cost_usd, typical.is_bound) == (0.5 * count, False)
+    assert explain_missing(calls, [recorded(calls[0])], lambda: 0.5).cost_usd == 0.25 * count
     unknown = explain_missing(plan(model(price=None, model="nobody")), [])
     assert (unknown.cost_usd, unknown.is_bound) == (None, False)
     assert "at an unknown cost" in str(unknown)

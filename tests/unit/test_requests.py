@@ -15,7 +15,7 @@ import pytest
 from pytest_novelty.calls import Call, CallPlanner, Case, changed_parts
 from pytest_novelty.digests import derive_seed, seed_source
 from pytest_novelty.judges.base import Judge, Traits
-from pytest_novelty.model import Axes, Idea, Instance, Suite, Variant, Work
+from pytest_novelty.model import Axes, Conclusion, Idea, Instance, Request, Suite, Variant, Work
 from pytest_novelty.prompts import Prompt, load_prompt, resolve_prompt
 
 PROTOCOLS = ("pointwise", "pairwise")
@@ -331,3 +331,25 @@ def test_axes_and_variants_are_all_covered_by_the_keys() -> None:
     no_answer_of_its_own = {"votes", "orders"}
     assert {field.name for field in dataclasses.fields(Axes)} == in_key | no_answer_of_its_own
     assert {field.name for field in dataclasses.fields(Variant)} == {"name", "axes", "changed"}
+
+
+# --- what is to be audited --------------------------------------------------------------------------------------
+
+
+def asked_about(*spans: str) -> Request:
+    conclusion = Conclusion("similar", spans, "Both do.") if spans else None
+    return Request("entailment", "i", (), None, "reference", None, 0, 0, dimension="task", conclusion=conclusion)
+
+
+def test_an_auditor_sees_every_span() -> None:
+    assert asked_about("one", "two", "three").evidence == ("one", "two", "three")
+    two = asked_about("one", "two")
+    assert (two.evidence, two.evidence_a, two.evidence_b) == (("one", "two"), "one", "two")
+    none = asked_about()
+    assert (none.evidence, none.evidence_a, none.evidence_b) == ((), "", "")
+
+
+@pytest.mark.parametrize("name", ["evidence_a", "evidence_b"])
+def test_two_spans_of_a_group_are_not_taken_for_all(name: str) -> None:
+    with pytest.raises(AttributeError, match=r"this reason is about 3 papers: read request\.evidence"):
+        getattr(asked_about("one", "two", "three"), name)

@@ -16,6 +16,14 @@ from typing import Any
 
 import pytest
 
+from pytest_novelty.answers import read_answer
+from pytest_novelty.calls import Call, CallPlanner, Case
+from pytest_novelty.grounding import check_grounds
+from pytest_novelty.judges.base import Traits, bind_judge
+from pytest_novelty.model import Verdict
+from pytest_novelty.prompts import resolve_prompt
+from pytest_novelty.suites import embedded_suites, load_suite
+from pytest_novelty.verdicts import SUPPORTED, UNSUPPORTED
 from tests.serving import Server, Settings, gold_of, read_journal, serving, write_behaviour
 from tests.serving.behaviours import parse_behaviour
 from tests.serving.raw import PAIR, SINGLE, Answer, chat, last, send
@@ -145,6 +153,40 @@ def test_ideas_are_read_in_the_order_shown() -> None:
     assert read_ideas(SINGLE.format("x")) == ("Title: x\n\nText.",)
     assert read_ideas("Which?\n\nIdea A: one\nmore\n\nIdea B: two\nmore\n\nAnswer.") == ("one\nmore", "two\nmore")
     assert read_ideas("whatever") == ("whatever",)
+
+
+def asked_about(protocol: str) -> Call:
+    """The first call of the protocol's embedded suite."""
+    suite = load_suite(embedded_suites()[f"landmarks-{protocol}"])
+    prompt = resolve_prompt(f"{protocol}/reference", suite.folder, protocol)
+    judge = bind_judge("model", lambda request: "")
+    case = Case(judge, suite, suite.variants["reference"], suite.instances[0])
+    return CallPlanner({prompt.name: prompt}).plan(case)[0]
+
+
+@pytest.mark.parametrize("protocol", ["similarity", "grouping", "entailment"])
+def test_papers_and_reasons_are_answered(protocol: str, server: Server) -> None:
+    """By what the prompt shows: with evidence that is there, and with none where the verdict is negative."""
+    call = asked_about(protocol)
+    prompt = "\n".join(message["content"] for message in call.request.messages)
+
+    def said(rule: str) -> Verdict:
+        server.change(verdict=rule)
+        reading = read_answer(
+            send(server, chat(prompt)).content, call.case.protocol, Traits(), call.schema, shown=len(call.shown_ids)
+        )
+        assert isinstance(reading.verdict, Verdict)
+        assert reading.extras.oddities == ()
+        return reading.verdict
+
+    yes, no = said("first"), said("second")
+    if protocol == "entailment":
+        assert (yes.label, no.label) == (SUPPORTED, UNSUPPORTED)
+        return
+    (ground,) = check_grounds(call, yes)
+    assert set(ground.found) == {"verbatim"}
+    assert ground.has_reason
+    assert no.groups == ()
 
 
 def test_an_answer_has_the_score_that_its_schema_asks_for(server: Server) -> None:

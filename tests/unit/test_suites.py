@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from pytest_novelty.errors import SuiteError, UnknownNameError
+from pytest_novelty.gates import check_gate_names, parse_gate
 from pytest_novelty.suites import embedded_suites, load_suite, resolve_suite
 from pytest_novelty.variants import check_content
 
@@ -220,6 +221,53 @@ def test_an_unknown_name_is_an_unknown_name(name: str, tmp_path: Path) -> None:
     with pytest.raises(UnknownNameError, match="unknown suite") as caught:
         resolve_suite(name, {"landmarks-pairwise": tmp_path}, tmp_path)
     assert "landmarks-pairwise" in str(caught.value)
+
+
+PAPERS = [{"id": name, "title": f"On {name}", "abstract": f"We fold {name}."} for name in "abcd"]
+SET = {"id": "g1", "papers": PAPERS, "dimension": "task", "gold": [["a", "b"]]}
+
+
+def test_the_dimension_is_a_stratum(write: Write) -> None:
+    """Of gates, samples and reports, with nothing declared."""
+    rows = [SET, {**SET, "id": "g2", "dimension": "method", "strata": {"era": 1}}]
+    more = "gates: ['pair_f1@dimension:method>=0.1']\ncluster: dimension"
+    suite = load_suite(write(rows, more, protocol="grouping"))
+    assert [instance.strata for instance in suite.instances] == [
+        {"dimension": "task"},
+        {"dimension": "method", "era": "1"},
+    ]
+    gate = parse_gate("hallucination_rate@dimension:tusk<=0.1")
+    with pytest.raises(UnknownNameError) as caught:
+        check_gate_names(gate, suite)
+    assert str(caught.value) == (
+        "the gate 'hallucination_rate@dimension:tusk<=0.1' of s names an unknown value of the stratum 'dimension', 'tusk'. "
+        "Did you mean 'task'? Known: method, task"
+    )
+    reason = {"id": "e", "dimension": "problem", "conclusion": "similar", "gold": False}
+    reason |= dict.fromkeys(("evidence_a", "evidence_b", "reason"), "We fold.")
+    (instance,) = load_suite(write([reason], protocol="entailment")).instances
+    assert instance.strata == {"dimension": "problem"}
+
+
+def test_no_suite_declares_the_dimension_again(write: Write) -> None:
+    with pytest.raises(SuiteError, match=r"rows.jsonl:1, instance 'g1': declares a stratum 'dimension'"):
+        load_suite(write([{**SET, "strata": {"dimension": "other"}}], protocol="grouping"))
+    declared = load_suite(write([{**ONE, "strata": {"dimension": "other"}}]))  # ideas have none of their own
+    assert declared.instances[0].strata == {"dimension": "other"}
+
+
+@pytest.mark.parametrize(
+    ("protocol", "papers", "said"),
+    [
+        ("grouping", 2, "papers: there are 2, and 3 to 10 are needed"),
+        ("similarity", 3, "papers: there are 3, and exactly 2 are needed"),
+    ],
+)
+def test_a_wrong_number_of_papers_is_told_by_number(protocol: str, papers: int, said: str, write: Write) -> None:
+    row = {**SET, "papers": PAPERS[:papers], "gold": [] if protocol == "grouping" else True}
+    with pytest.raises(SuiteError) as caught:
+        load_suite(write([row], protocol=protocol))
+    assert str(caught.value).endswith(f"rows.jsonl:1, instance 'g1': {said}")
 
 
 # --- what is accepted -----------------------------------------------------------------------------------------
