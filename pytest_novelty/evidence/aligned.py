@@ -11,10 +11,10 @@ from bisect import bisect_left
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import pairwise
+from itertools import islice, pairwise, takewhile
 from typing import TYPE_CHECKING, Any, Final
 
-from pytest_novelty.evidence.folding import Folded, fold
+from pytest_novelty.evidence.folding import Folded, Mark, fold, is_dated
 from pytest_novelty.evidence.joining import find_fault
 from pytest_novelty.evidence.windows import find_windows, hash_grams
 from pytest_novelty.evidence.wording import (
@@ -29,6 +29,7 @@ from pytest_novelty.evidence.wording import (
     disagreement,
     is_number,
     is_same_number,
+    spelled_numbers,
 )
 from pytest_novelty.evidence.words import find_word_starts, words_of
 
@@ -53,6 +54,7 @@ _LONGEST: Final = 5_000
 _ANCHOR: Final = 5
 _OCCURRENCES: Final = 50
 _LONGEST_REST: Final = 24
+_MARGIN_OF_MARKS: Final = 3
 _LIKE: Final = 0.3
 _HYPHENS: Final = frozenset("-\u2010\u00ad'\u2019")
 
@@ -190,14 +192,20 @@ class Haystack:
         start = self.folded.place(first - 1) if first else 0
         end = self.folded.place(last) if last < len(self.folded.letters) else len(self.text)
         marks = self.folded.marks
-        here = iter(
-            [
-                mark.content
-                for mark in marks[bisect_left(marks, start, key=lambda mark: mark.start) :]
-                if mark.start < end
-            ]
+        begin = bisect_left(marks, start, key=lambda mark: mark.start)
+        here = iter(takewhile(lambda mark: mark.start < end, islice(marks, begin, None)))
+        return (
+            ""
+            if all(any(self._is_same_mark(piece, mark, one, first) for one in here) for mark in piece.marks)
+            else NUMBER
         )
-        return "" if all(any(content == mark.content for content in here) for mark in piece.marks) else NUMBER
+
+    def _is_same_mark(self, piece: Folded, mark: Mark, one: Mark, first: int) -> bool:
+        """The same citation; or a number for a name and a year at the same place, of which nobody can tell."""
+        if mark.content == one.content:
+            return True
+        away = piece.letters_before(mark.start) - (self.folded.letters_before(one.start) - first)
+        return is_dated(mark) != is_dated(one) and abs(away) <= _MARGIN_OF_MARKS
 
     def _align(self, piece: Folded, low: int, high: int) -> Located:
         from rapidfuzz.distance import LCSseq
@@ -207,7 +215,7 @@ class Haystack:
         blocks = [block for block in LCSseq.opcodes(quoted, letters[low:high]) if block.tag == "equal"]
         right = sum(block.src_end - block.src_start for block in blocks)
         chain = _chain([block for block in blocks if block.src_end - block.src_start >= _ANCHOR])
-        if right < NEAR_SCORE * size or not chain:
+        if not chain or (right < NEAR_SCORE * size and right < NEAR_SCORE * (size - spelled_numbers(piece.raw))):
             return replace(_NOWHERE, score=right / size)
         first = max(low + chain[0].dest_start - chain[0].src_start, 0)
         last = min(low + chain[-1].dest_end + size - chain[-1].src_end, len(letters))

@@ -177,7 +177,8 @@ class Piece:
         "near-verbatim" or "hallucinated".
     score: share of letters that are right, in [0, 1].
     start, end: where it is in the source's text; of a hallucinated piece the most similar place, 0:0 if nothing is similar.
-    reason: what turned a similar sentence round ("negation", "number", "opposite", "name", "sign", "order"), or what was "added",
+    reason: what turned a similar sentence round ("negation", "number", "opposite", "name", "sign", "limit",
+        "order"), or what was "added",
         "left out" or "replaced"; empty if nothing similar was found.
     failure: where it comes from instead, empty unless hallucinated.
     """

@@ -78,6 +78,7 @@ _MARKUP: Final = (
 
 _YEAR: Final = r"(?:19|20)\d\d[a-z]?"
 _NUMBERS: Final = r"\s*\d{1,3}(?:\s*[,;\u2010-\u2015-]\s*\d{1,3})*\s*"
+_DATED: Final = re.compile(rf"\b{_YEAR}\b")
 _FLOATS: Final = r"(?:Fig|Figure|Tab|Table|Sec|Section|Eq|Equation|Appendix|Algorithm|Alg|App)(?:s|es)?\b\.?"
 _MARKS: Final = (
     ("[", re.compile(rf"\[{_NUMBERS}\]")),
@@ -144,7 +145,7 @@ class Folded:
         counts = self._counts[start:end]
         places = np.arange(start, end).repeat(counts)
         if len(places) > last - first:  # the slice begins or ends among the letters of one character
-            skipped = first - self._first_at(start)
+            skipped = first - self.letters_before(start)
             places = places[skipped : skipped + last - first]
         return places
 
@@ -152,7 +153,7 @@ class Folded:
         """The slice of ``raw`` from which letters ``first:last`` come, ``first < last``."""
         return self.place(first), self.place(last - 1) + 1
 
-    def _first_at(self, place: int) -> int:
+    def letters_before(self, place: int) -> int:
         """How many letters stand before a place."""
         block = place // _BLOCK
         return int(self._before[block]) + int(self._counts[block * _BLOCK : place].sum())
@@ -164,6 +165,11 @@ class Folded:
 
         sums = np.add.reduceat(self._counts, np.arange(0, len(self._counts), _BLOCK), dtype=np.int64)
         return np.concatenate(([0], np.cumsum(sums)[:-1]))
+
+
+def is_dated(mark: Mark) -> bool:
+    """A citation by name and year, or by year; others are by number."""
+    return _DATED.search(mark.content) is not None
 
 
 def fold(raw: str) -> Folded:

@@ -7,6 +7,7 @@ from typing import Final
 
 from pytest_novelty.evidence.aligned import ABSENT, SHORT, VERBATIM, Haystack, Located
 from pytest_novelty.evidence.folding import Folded, fold
+from pytest_novelty.evidence.mending import mend
 from pytest_novelty.evidence.splitting import split_parts, split_sentences
 
 _NEAR_BY: Final = 300
@@ -24,6 +25,12 @@ def locate(span: str, haystack: Haystack) -> Pieces:
     found = haystack.find_exact(whole)
     if found.kind == VERBATIM:
         return [(span.strip(), found)]
+    mended = mend(span, haystack.text)
+    if mended != span:
+        span, whole = mended, fold(mended)
+        found = haystack.find_exact(whole)
+        if found.kind == VERBATIM:
+            return [(span.strip(), found)]
     parts = split_parts(span)
     if len(parts) > 1:
         return _locate_chain(parts, haystack)

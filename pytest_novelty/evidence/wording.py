@@ -9,15 +9,18 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from functools import lru_cache
+from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Final
+
+from pytest_novelty.evidence.opposites import PREFIXES, are_opposite, differ_by_affix
 
 NEGATION: Final = "negation"
 NUMBER: Final = "number"
 OPPOSITE: Final = "opposite"
 NAME: Final = "name"
 SIGN: Final = "sign"
+LIMIT: Final = "limit"
 ORDER: Final = "order"
 ADDED: Final = "added"
 LEFT_OUT: Final = "left out"
@@ -50,6 +53,23 @@ BOUND_BEFORE: Final = ("not", "no", "never", "without", "cannot", "neither")
 BOUND_BEHIND: Final = ("not", "never")
 """Words that a clause must not be torn from: a quotation does not begin behind one or end before one."""
 
+_FIXED: Final = {
+    word: words.split()[0]
+    for words in (
+        "only merely solely just exclusively", "least", "most", "all every each", "some", "few", "nearly almost",
+        "approximately roughly", "may might", "can cannot cant", "could couldnt", "must mustnt", "should shouldnt", "shall",
+        "will wont", "would wouldnt", "perhaps maybe possibly", "probably likely", "usually typically generally", "often",
+        "sometimes", "mostly largely", "partly partially",
+    )
+    for word in words.split()
+}  # fmt: skip
+"""Words on which hangs how much a sentence claims: none of them may differ. Those of a line stand for each other."""
+
+_REAL: Final = _words(
+    "same ever very well wild wall wilt jest lease mist cloud sever hall bath boot time moist post host lost cost"
+)
+"""Words that are a letter away from one of these, and no slip of the pen."""
+
 FUNCTION: Final = _words(
     """a an the of in on at to by for from as with and or but that which who this these those it its their our we they is are was
     were be been being has have had do does did can could will would may might must should also then thus so such there here than
@@ -69,49 +89,22 @@ _NUMERALS: Final = {
     "second": "2nd", "fourth": "4th", "fifth": "5th",
     "tenfold": "10x", "twofold": "2x",
 }  # fmt: skip
-_STEMS: Final = (
-    ("increas rais rise rising rose grow gain maximi expand", "decreas reduc drop fall fell declin shrink los minimi"),
-    ("more greater larger higher bigger longer above most exceed", "less fewer smaller lower shorter below least"),
-    (
-        "better best improv outperform superior surpass enhanc benefi",
-        "worse worst degrad underperform inferior harm hurt impair",
-    ),
-    ("fast quick", "slow"),
-    ("all every each always any", "some sometimes few occasional"),
-    ("many much often frequent common", "few little rare uncommon"),
-    ("before precede earlier prior", "after follow later subsequent"),
-    ("with", "without"),
-    ("positive", "negative"),
-    ("strong robust", "weak fragile brittle"),
-    ("easy easi simple simpl", "hard difficult complex"),
-    ("same identical similar equal alike", "different differ distinct unequal dissimilar"),
-    ("includ", "exclud omit"),
-    ("enabl allow permit", "prevent prohibit preclud forbid"),
-    ("accept support confirm agree", "reject refut contradict disagree"),
-    ("true correct right", "false wrong incorrect"),
-    ("maximum max upper", "minimum min lower"),
-    ("cheap inexpensive", "expensive costly"),
-    ("large big high", "small tiny low"),
-    ("new novel", "old existing known"),
-    ("add", "remov delet"),
-)
-"""Beginnings of words that stand for the two poles of an axis."""
-
-_PREFIXES: Final = ("un", "in", "im", "il", "ir", "non", "dis", "mis", "de", "anti", "counter")
 _SUFFIXES: Final = _words("less nt not")
-_PAIRS: Final = (
-    ("hyper", "hypo"), ("over", "under"), ("pre", "post"), ("inter", "intra"), ("homo", "hetero"), ("macro", "micro"),
-    ("mono", "poly"), ("in", "ex"), ("in", "out"), ("in", "de"), ("up", "down"), ("super", "sub"), ("intro", "extro"),
-    ("for", "back"), ("multi", "uni"), ("multi", "single"),
-)  # fmt: skip
-
-_ENDINGS: Final = _words("s es er est ed ing ly en d e")
 _TOKEN: Final = re.compile(r"(\d(?:[\d.,:/ ]*\d)?)(%?)([^\W\d_]*)")
 """A number, a percent sign, and the letters that are written to it: of "10k", "12kg" and "5th" these are part of the number."""
 _APART: Final = re.compile(r"(?<=\d) (?=[^\W\d_])")
+_ABBREVIATED: Final = re.compile(r" (?:i e|e g)(?= )")
 _RANGE_BEFORE: Final = re.compile(r"\d-$")
 _RANGE_BEHIND: Final = re.compile(r"-\d")
 _SIGNS: Final = frozenset("<>=+%\u00b1\u2264\u2265\u2260\u2248\u00ac\u0338\u2208\u2209\u00f7")
+_SPELLED: Final = {
+    "\u2208": "in",
+    "\u2211": "sum",
+    "\u220f": "prod",
+    "\u222b": "int",
+    "\u2192": "to",
+    "\u221e": "infinity",
+}
 _LONGEST_ADDITION: Final = 9
 _LONGEST_OMISSION: Final = 24
 _WORDS_A_SLIP: Final = 10
@@ -123,6 +116,7 @@ _NOISE: Final = 0.6
 
 def disagreement(differences: Sequence[Difference], words: int) -> str:
     """The first reason for which a quotation of so many words does not say what its source says; empty if there is none."""
+    differences = [spelled for one in differences if _differs(spelled := _spell_alike(one))]
     for difference in differences:
         if reason := _turned(difference):
             return reason
@@ -141,7 +135,7 @@ def cuts_word(head: str, quoted: str, tail: str) -> str:
     """The reason for which a quotation that begins or ends within a word of its source does not count, or empty. ``head`` and
     ``tail`` are the letters of these words that ``quoted`` lacks ("un" of "unable", ".5" of "3.5").
     """
-    if head in _PREFIXES or tail in _SUFFIXES:
+    if head in PREFIXES or tail in _SUFFIXES:
         return NEGATION
     if quoted[0].isdigit() and head and (head[-1] in "0123456789.,:/" or head == "-" or _RANGE_BEFORE.search(head)):
         return NUMBER
@@ -177,13 +171,75 @@ def _turned(difference: Difference) -> str:
     if _signs(quoted) != _signs(source):
         return SIGN
     pairs = [(one, other) for one in quoted for other in source if one != other]
-    if any(_differ_by_prefix(one, other) for one, other in pairs):
+    if _limits(quoted, source):
+        return LIMIT
+    if _symbols(quoted) != _symbols(source) and not _is_broken(difference):
+        return SIGN
+    if any(differ_by_affix(one, other) for one, other in pairs):
         return NEGATION
-    if any(_opposite(one, other) for one, other in pairs):
+    if any(are_opposite(one, other) for one, other in pairs):
         return OPPOSITE
     if source and any(_is_name(word) and not _is_named(word, source) for word in difference.quoted):
         return NAME
     return ""
+
+
+def _spell_alike(difference: Difference) -> Difference:
+    """With a word for a mathematical sign where the other side has the word: "w in R" and "w \u2208 R"."""
+    quoted, source = difference.quoted, difference.source
+    for sign, word in _SPELLED.items():
+        if sign in quoted and word in source:
+            quoted = tuple(word if one == sign else one for one in quoted)
+        elif sign in source and word in quoted:
+            source = tuple(word if one == sign else one for one in source)
+    return (
+        difference
+        if quoted is difference.quoted and source is difference.source
+        else replace(difference, quoted=quoted, source=source)
+    )
+
+
+def _differs(difference: Difference) -> bool:
+    return _lower(difference.quoted) != _lower(difference.source)
+
+
+def _limits(quoted: Sequence[str], source: Sequence[str]) -> bool:
+    """A word on which hangs how much is claimed is on one side only, and is not mistyped on the other."""
+    one, other = _fixed(quoted), _fixed(source)
+    return not (_are_mistyped(one - other, quoted, source) and _are_mistyped(other - one, source, quoted))
+
+
+def _are_mistyped(missing: Counter[str], words: Sequence[str], there: Sequence[str]) -> bool:
+    """For each of the words that are missing there, something stands there that is no word."""
+    from rapidfuzz.distance import OSA
+
+    slips = [word for word in there if len(word) >= 4 and word not in _FIXED and word not in _REAL]
+    own = [word for word in words if len(word) >= 4 and _FIXED.get(word) in missing]
+    return not missing or (
+        len(own) >= missing.total() and all(any(OSA.distance(word, slip) == 1 for slip in slips) for word in own)
+    )
+
+
+def _fixed(words: Sequence[str]) -> Counter[str]:
+    fixed = Counter(_FIXED[word] for word in words if word in _FIXED)
+    fixed["up to"] = sum(pair == ("up", "to") for pair in pairwise(words))
+    return fixed
+
+
+def _symbols(words: Sequence[str]) -> Counter[str]:
+    """Letters that stand alone: variables."""
+    plain = _ABBREVIATED.sub(" ", f" {' '.join(words)} ").split()
+    return Counter(
+        word
+        for word in plain
+        if len(word) == 1 and word != "a" and (word.isascii() or "\u0370" <= word <= "\u03ff") and word.isalpha()
+    )
+
+
+def _is_broken(difference: Difference) -> bool:
+    """Letters stand alone on one side only, where a word of the other is broken."""
+    one, other = (_symbols(_lower(words)) for words in (difference.quoted, difference.source))
+    return not (one and other) and _is_noise(difference)
 
 
 def _is_noise(difference: Difference) -> bool:
@@ -240,8 +296,8 @@ def _numbers(words: Sequence[str]) -> list[str]:
 
 
 def _numbers_in(word: str) -> Iterator[str]:
-    if word in _NUMERALS:
-        yield _NUMERALS[word]
+    if word in _NUMERALS or word == "%":
+        yield _NUMERALS.get(word, word)
         return
     for found in _TOKEN.finditer(word):
         number, percent, letters = found.groups()
@@ -257,7 +313,8 @@ def _joined(words: Sequence[str]) -> list[str]:
 
 
 def _wordless(words: Sequence[str]) -> list[str]:
-    return [word for word in words if word not in _NUMERALS and not _TOKEN.fullmatch(word)]
+    plain = " ".join(words).replace("per cent", "%").split()
+    return [word for word in plain if word not in _NUMERALS and word != "%" and not _TOKEN.fullmatch(word)]
 
 
 def _signs(words: Sequence[str]) -> list[str]:
@@ -274,6 +331,16 @@ def _is_same_unit(one: str, other: str) -> bool:
     return one in FUNCTION or other in FUNCTION or OSA.normalized_similarity(one, other) >= _SAME_NAME
 
 
+def spelled_numbers(text: str) -> int:
+    """How many letters of a text are those of numbers in words, which its source may have in digits."""
+    return sum(len(word) for word in re.findall(r"[a-z]+", text.lower()) if word in _NUMERALS)
+
+
+def number_in(word: str) -> str:
+    """The digits of a word that is a number, else nothing."""
+    return word if word.isdecimal() else _NUMERALS.get(word.lower(), "")
+
+
 def is_number(word: str) -> bool:
     """The word is a number or ends in one, in digits or letters."""
     return word.lower() in _NUMERALS or word[-1:].isdecimal()
@@ -288,45 +355,3 @@ def _is_named(name: str, source: Sequence[str]) -> bool:
         return True
     plain = len(word) >= _LONG_NAME and name[1:].islower()
     return plain and any(OSA.normalized_similarity(word, other) >= _SAME_NAME for other in source)
-
-
-def _differ_by_prefix(one: str, other: str) -> bool:
-    long, short = (one, other) if len(one) > len(other) else (other, one)
-    if len(short) >= 3 and long.endswith(short) and long[: -len(short)] in _PREFIXES:
-        return True
-    if one.endswith(("less", "ful")) and other.endswith(("less", "ful")):
-        return one.removesuffix("less").removesuffix("ful") == other.removesuffix("less").removesuffix("ful")
-    if len(short) >= 3 and long == f"{short}less":
-        return True
-    return any(_swapped(one, other, *pair) or _swapped(other, one, *pair) for pair in _PAIRS)
-
-
-def _swapped(one: str, other: str, left: str, right: str) -> bool:
-    return (
-        one.startswith(left)
-        and other.startswith(right)
-        and one[len(left) :] == other[len(right) :]
-        and len(one) > len(left) + 2
-    )
-
-
-def _opposite(one: str, other: str) -> bool:
-    poles = dict(_poles(one))
-    return any(poles.get(axis, pole) != pole for axis, pole in _poles(other))
-
-
-@lru_cache(maxsize=4096)
-def _poles(word: str) -> tuple[tuple[int, int], ...]:
-    return tuple(
-        (axis, pole)
-        for axis, sides in enumerate(_STEMS)
-        for pole, stems in enumerate(sides)
-        if any(
-            word.startswith(stem) if len(stem) > 4 else word == stem or _is_form(word, stem) for stem in stems.split()
-        )
-    )
-
-
-def _is_form(word: str, stem: str) -> bool:
-    rest = word.removeprefix(stem)
-    return word != rest and (rest in _ENDINGS or (rest[:1] == stem[-1] and rest[1:] in _ENDINGS))
