@@ -121,6 +121,17 @@ class Haystack:
                 best = located
         return min(found, key=lambda one: (one.first, -one.score)) if found else best
 
+    def has_word(self, word: str) -> bool:
+        """The text has it as a word of its own, in small letters; one that is often part of others may be overlooked."""
+        at = -1
+        for _ in range(_OCCURRENCES):
+            at = self.folded.letters.find(word, at + 1)
+            if at < 0:
+                return False
+            if self._is_word(at, at + len(word)):
+                return True
+        return False
+
     def find_fault(self, first: int, last: int) -> str:
         """The reason for which no ellipsis may stand for letters ``first:last``, or empty."""
         if not 0 < first < last < len(self.folded.letters):

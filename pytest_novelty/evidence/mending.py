@@ -5,9 +5,12 @@ a share spelled out at its end.
 from __future__ import annotations
 
 import re
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from pytest_novelty.evidence.wording import number_in
+
+if TYPE_CHECKING:
+    from pytest_novelty.evidence.aligned import Haystack
 
 _LIST_MARK: Final = re.compile(
     r"\s*(?:\((?:[ivx]{1,4}|[a-z]|\d{1,2})\)|(?:[ivx]{1,4}|[a-z]|\d{1,2})[.)])\s+(?=[^\W\d])"
@@ -18,29 +21,25 @@ _MISREAD: Final = re.compile(
 """A word of four letters or more, one of them read as a digit."""
 _READINGS: Final = {"0": "o", "1": "li"}
 _MOST: Final = 3
-_SHARE: Final = re.compile(r"([^\W_]+)\s+per\s?cent(?=\W*$)", re.IGNORECASE)
+_SHARE: Final = re.compile(r"(?<![^\W_])([^\W_]++)\s++per\s?cent(?=\W*+$)", re.IGNORECASE)
 
 
-def mend(span: str, text: str) -> str:
+def mend(span: str, haystack: Haystack) -> str:
     """The quotation without these. A digit is read as a letter only where the text has the word."""
     marked = _LIST_MARK.match(span)
     span = span[marked.end() :] if marked else span
     for misread in [*_MISREAD.finditer(span)][:_MOST]:
-        span = span.replace(misread[0], _read(misread[0], text))
+        span = span.replace(misread[0], _read(misread[0], haystack))
     share = _SHARE.search(span)
     if share and (number := number_in(share[1])):
         span = f"{span[: share.start()]}{number} %{span[share.end() :]}"  # too little of it is like what the text has
     return span
 
 
-def _read(word: str, text: str) -> str:
+def _read(word: str, haystack: Haystack) -> str:
     place = next(place for place, letter in enumerate(word) if letter in _READINGS)
     for letter in _READINGS[word[place]]:
         read = word[:place] + letter + word[place + 1 :]
-        if _has_word(text, read) and not _has_word(text, word):
+        if haystack.has_word(read.lower()) and word.lower() not in haystack.text.lower():
             return read
     return word
-
-
-def _has_word(text: str, word: str) -> bool:
-    return re.search(rf"(?<![^\W_]){re.escape(word)}(?![^\W_])", text, re.IGNORECASE) is not None

@@ -25,7 +25,7 @@ def locate(span: str, haystack: Haystack) -> Pieces:
     found = haystack.find_exact(whole)
     if found.kind == VERBATIM:
         return [(span.strip(), found)]
-    mended = mend(span, haystack.text)
+    mended = mend(span, haystack)
     if mended != span:
         span, whole = mended, fold(mended)
         found = haystack.find_exact(whole)

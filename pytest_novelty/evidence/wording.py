@@ -93,7 +93,6 @@ _SUFFIXES: Final = _words("less nt not")
 _TOKEN: Final = re.compile(r"(\d(?:[\d.,:/ ]*\d)?)(%?)([^\W\d_]*)")
 """A number, a percent sign, and the letters that are written to it: of "10k", "12kg" and "5th" these are part of the number."""
 _APART: Final = re.compile(r"(?<=\d) (?=[^\W\d_])")
-_ABBREVIATED: Final = re.compile(r" (?:i e|e g)(?= )")
 _RANGE_BEFORE: Final = re.compile(r"\d-$")
 _RANGE_BEHIND: Final = re.compile(r"-\d")
 _SIGNS: Final = frozenset("<>=+%\u00b1\u2264\u2265\u2260\u2248\u00ac\u0338\u2208\u2209\u00f7")
@@ -187,16 +186,14 @@ def _turned(difference: Difference) -> str:
 def _spell_alike(difference: Difference) -> Difference:
     """With a word for a mathematical sign where the other side has the word: "w in R" and "w \u2208 R"."""
     quoted, source = difference.quoted, difference.source
+    if _SPELLED.keys().isdisjoint(quoted) and _SPELLED.keys().isdisjoint(source):
+        return difference
     for sign, word in _SPELLED.items():
         if sign in quoted and word in source:
             quoted = tuple(word if one == sign else one for one in quoted)
         elif sign in source and word in quoted:
             source = tuple(word if one == sign else one for one in source)
-    return (
-        difference
-        if quoted is difference.quoted and source is difference.source
-        else replace(difference, quoted=quoted, source=source)
-    )
+    return replace(difference, quoted=quoted, source=source)
 
 
 def _differs(difference: Difference) -> bool:
@@ -206,6 +203,8 @@ def _differs(difference: Difference) -> bool:
 def _limits(quoted: Sequence[str], source: Sequence[str]) -> bool:
     """A word on which hangs how much is claimed is on one side only, and is not mistyped on the other."""
     one, other = _fixed(quoted), _fixed(source)
+    if one == other:
+        return False
     return not (_are_mistyped(one - other, quoted, source) and _are_mistyped(other - one, source, quoted))
 
 
@@ -221,19 +220,19 @@ def _are_mistyped(missing: Counter[str], words: Sequence[str], there: Sequence[s
 
 
 def _fixed(words: Sequence[str]) -> Counter[str]:
-    fixed = Counter(_FIXED[word] for word in words if word in _FIXED)
-    fixed["up to"] = sum(pair == ("up", "to") for pair in pairwise(words))
-    return fixed
+    fixed = Counter([_FIXED[word] for word in words if word in _FIXED])
+    if "up" in words:
+        fixed["up to"] = sum(pair == ("up", "to") for pair in pairwise(words))
+    return +fixed
 
 
 def _symbols(words: Sequence[str]) -> Counter[str]:
     """Letters that stand alone: variables."""
-    plain = _ABBREVIATED.sub(" ", f" {' '.join(words)} ").split()
-    return Counter(
-        word
-        for word in plain
-        if len(word) == 1 and word != "a" and (word.isascii() or "\u0370" <= word <= "\u03ff") and word.isalpha()
-    )
+    alone = [word for word in words if len(word) == 1 and word.isalpha() and word != "a" and word < "\u0400"]
+    if len(alone) < 2:
+        return Counter(alone)
+    abbreviated = [letter for pair in pairwise(words) if pair in (("i", "e"), ("e", "g")) for letter in pair]
+    return Counter(alone) - Counter(abbreviated)
 
 
 def _is_broken(difference: Difference) -> bool:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pytest_novelty.evidence import FAILURES, STATUSES, VERBATIM, Haystack, Source, check_span
+from pytest_novelty.evidence.aligned import Located
 
 WORDS = [
     "kelp",
@@ -79,6 +82,42 @@ def test_nothing_makes_it_stumble(text: str, other: str, title: str, place: int)
     assert finding.found == (finding.failure not in FAILURES)
     assert all(0 <= piece.start <= piece.end <= len(text) for piece in finding.pieces)
     assert finding.score is None or 0 <= finding.score <= 1
+
+
+HOSTILE = [" ... ", "\u2026", "[...] ", "a ", "the ", "of ", "e g ", "i e g ", "up to ", "only ", "- ", "-\n", "1 ", "3.5", "5 % ", "[3] ", "(2019) ", ". ", "e\u0301",
+    "\u0301", "{", "$x_i$ ", "in ", "\u2208 ", "mode1 ", "(i) ", "five per cent "]  # fmt: skip
+
+
+class Counting(Haystack):
+    """A text that counts how often something is compared with a place in it."""
+
+    looks = 0
+
+    def _differs_at(self, *args: Any) -> str:
+        self.looks += 1
+        return super()._differs_at(*args)
+
+    def _align(self, *args: Any) -> Located:
+        self.looks += 5
+        return super()._align(*args)
+
+
+HAYSTACKS = {
+    text: Counting((text * 60_000)[:60_000])
+    for text in ("the of to a is 1 ", "a. ", "th-\ne o-\nf a-\n", "w \u2208 R, x_i 5 % [3] i.e. only e.g. up to model ")
+}
+
+
+@settings(max_examples=150, deadline=None, derandomize=True)
+@given(st.lists(st.sampled_from(HOSTILE), max_size=200), st.sampled_from(sorted(HAYSTACKS)))
+def test_hostile_spans_make_little_work(pieces: list[str], text: str) -> None:
+    """Comparisons with a text of 60,000 characters, one of many letters counted five times."""
+    haystack = HAYSTACKS[text]
+    haystack.looks = 0
+    source = Source("", haystack.text)
+    source.__dict__["body"] = haystack  # folded once
+    assert check_span("".join(pieces), source).status in STATUSES
+    assert haystack.looks <= 10_000
 
 
 def test_degenerate_answers_take_no_time_to_speak_of() -> None:

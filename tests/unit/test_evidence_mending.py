@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_novelty.evidence import NEAR, VERBATIM, Source, check_span
+from pytest_novelty.evidence import NEAR, VERBATIM, Haystack, Source, check_span
 from pytest_novelty.evidence.mending import mend
 from pytest_novelty.evidence.wording import LIMIT, NUMBER, SIGN
 
@@ -34,11 +34,11 @@ TEXT = "The old model folds cloth in 12 ways. Version 2 of the model is slow. Ac
     ],
 )
 def test_mending(span: str, mended: str) -> None:
-    assert mend(span, TEXT) == mended
+    assert mend(span, Haystack(TEXT)) == mended
 
 
 def test_a_word_that_the_text_has_with_its_digit_stays() -> None:
-    assert mend("The mode1 folds", f"{TEXT} It is called Mode1.") == "The mode1 folds"
+    assert mend("The mode1 folds", Haystack(f"{TEXT} It is called Mode1.")) == "The mode1 folds"
 
 
 def test_a_mended_span_may_have_slips_besides() -> None:
