@@ -56,6 +56,7 @@ _OCCURRENCES: Final = 50
 _LONGEST_REST: Final = 24
 _MARGIN_OF_MARKS: Final = 3
 _LIKE: Final = 0.3
+_LEAST: Final = 0.5
 _HYPHENS: Final = frozenset("-\u2010\u00ad'\u2019")
 
 
@@ -226,7 +227,8 @@ class Haystack:
         blocks = [block for block in LCSseq.opcodes(quoted, letters[low:high]) if block.tag == "equal"]
         right = sum(block.src_end - block.src_start for block in blocks)
         chain = _chain([block for block in blocks if block.src_end - block.src_start >= _ANCHOR])
-        if not chain or (right < NEAR_SCORE * size and right < NEAR_SCORE * (size - spelled_numbers(piece.raw))):
+        enough = right >= NEAR_SCORE * size or (right > _LEAST * size and right >= _least_right(piece))
+        if not chain or not enough:
             return replace(_NOWHERE, score=right / size)
         first = max(low + chain[0].dest_start - chain[0].src_start, 0)
         last = min(low + chain[-1].dest_end + size - chain[-1].src_end, len(letters))
@@ -276,6 +278,11 @@ class Haystack:
             return replace(_NOWHERE, score=score, reason=REPLACED)
         reason = disagreement(differences, len(own) - 1) or self._misquotes(piece, begin, end)
         return self._located(NEAR if score >= NEAR_SCORE and not reason else ABSENT, score, begin, end, reason)
+
+
+def _least_right(piece: Folded) -> float:
+    """How many letters of a piece must be right before it is compared: numbers in words may all be in digits."""
+    return NEAR_SCORE * (len(piece.letters) - spelled_numbers(piece.raw))
 
 
 def _common_starts(blocks: Any, own: list[int], starts: list[int], shift: int) -> Pairs:

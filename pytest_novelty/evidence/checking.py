@@ -18,7 +18,7 @@ from typing import Final
 from pytest_novelty.evidence.aligned import ABSENT, NEAR, VERBATIM, Haystack, Located
 from pytest_novelty.evidence.folding import fold
 from pytest_novelty.evidence.quoting import locate
-from pytest_novelty.evidence.splitting import MOST_PARTS, split_parts
+from pytest_novelty.evidence.splitting import has_many_parts
 from pytest_novelty.evidence.wording import FUNCTION
 from pytest_novelty.sections import Section, only_references, split_sections
 from pytest_novelty.verdicts import LONGEST_SPAN
@@ -224,8 +224,8 @@ def check_span(
     text = span or ""
     if len(text) > LONGEST_SPAN:  # before anything that takes time
         return Finding(MISSING, None, TOO_LONG)
-    if len(split_parts(text)) > MOST_PARTS and source.body.find_exact(fold(text)).kind == ABSENT:
-        return Finding(MISSING, None, TOO_MANY_PARTS)  # as it stands a text may have more
+    if has_many_parts(text) and source.body.find_exact(fold(text)).kind == ABSENT:  # as it stands a text may have more
+        return Finding(MISSING, None, TOO_MANY_PARTS)
     pieces = [_piece(words, located) for words, located in locate(text, source.body)]
     if not pieces or _plain(text) in _PLACEHOLDERS:
         return Finding(MISSING, None, EMPTY)

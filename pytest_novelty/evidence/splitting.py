@@ -25,6 +25,11 @@ def split_parts(span: str) -> list[str]:
     return [part.strip() for part in _ELLIPSIS.split(span) if any(map(str.isalnum, part))]
 
 
+def has_many_parts(span: str) -> bool:
+    """More than MOST_PARTS; of most spans a count of dots tells that there are not."""
+    return span.count(".") + span.count("\u2026") >= MOST_PARTS and len(split_parts(span)) > MOST_PARTS
+
+
 def split_sentences(text: str) -> list[str]:
     """The sentences of a text. A dot behind an abbreviation or an initial ends none, nor does one behind a few words if a
     small letter or a digit follows. Texts without such ends stay whole.
