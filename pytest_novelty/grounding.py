@@ -23,8 +23,6 @@ def find_evidence(call: Call, verdict: Verdict) -> list[tuple[Group, list[Findin
     """Each group of an answer, with a finding for every member's span."""
     if not verdict.groups:
         return []
-    from pytest_novelty.evidence import check_span
-
     ideas = {idea.id: idea for idea in call.case.instance.ideas}
     sources = [
         _source(shown.title, shown.text, ideas[name].full_text)
@@ -35,8 +33,8 @@ def find_evidence(call: Call, verdict: Verdict) -> list[tuple[Group, list[Findin
     for group in verdict.groups:
         findings = []
         for member, span in zip(group.members, group.evidence, strict=True):
-            others = [source for place, source in enumerate(sources) if place != member]
-            findings.append(check_span(span, sources[member], others=others, instructions=instructions))
+            others = tuple(source for place, source in enumerate(sources) if place != member)
+            findings.append(_check(span, sources[member], others, instructions))
         found.append((group, findings))
     return found
 
@@ -49,6 +47,15 @@ def _ground(call: Call, group: Group, findings: list[Finding]) -> Ground:
     )
     _, members, found, failures = zip(*rows, strict=True)
     return Ground(members, found, failures, group.auditable)
+
+
+@lru_cache(
+    maxsize=256
+)  # the auditor's questions ask again what the answer's check found, and so do votes that say the same
+def _check(span: str, source: Source, others: tuple[Source, ...], instructions: Haystack | None) -> Finding:
+    from pytest_novelty.evidence import check_span
+
+    return check_span(span, source, others=others, instructions=instructions)
 
 
 @lru_cache(maxsize=512)  # every vote and order of an instance asks again

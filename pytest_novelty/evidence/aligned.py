@@ -15,6 +15,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final
 
 from pytest_novelty.evidence.folding import Folded, fold
+from pytest_novelty.evidence.joining import find_fault
 from pytest_novelty.evidence.windows import find_windows, hash_grams
 from pytest_novelty.evidence.wording import (
     ADDED,
@@ -118,14 +119,11 @@ class Haystack:
                 best = located
         return min(found, key=lambda one: (one.first, -one.score)) if found else best
 
-    def words_between(self, first: int, last: int) -> tuple[str, ...]:
-        """The words of letters ``first:last``, if no punctuation marks stand before, between or behind them."""
+    def find_fault(self, first: int, last: int) -> str:
+        """The reason for which no ellipsis may stand for letters ``first:last``, or empty."""
         if not 0 < first < last < len(self.folded.letters):
-            return ()
-        around = self.text[self.folded.place(first - 1) + 1 : self.folded.place(last)]
-        if any(not (letter.isalnum() or letter.isspace()) for letter in around):
-            return ()
-        return words_of(self.folded, find_word_starts(self.folded, first, last))
+            return ""
+        return find_fault(self.text, self.folded.place(first - 1) + 1, self.folded.place(last))
 
     def _located(self, kind: str, score: float, first: int, last: int, reason: str = "") -> Located:
         start, end = self.folded.slice_of(first, last)
@@ -141,11 +139,11 @@ class Haystack:
     def _misquotes(self, piece: Folded, first: int, last: int) -> str:
         """What is wrong around the letters ``first:last`` in which the piece was found."""
         letters = self.folded.letters
-        before = next((word for word in BOUND_BEFORE if letters.endswith(word, 0, first)), "")
-        behind = next((word for word in BOUND_BEHIND if letters.startswith(word, last)), "")
-        if before and self._is_word(first - len(before), first) and self._is_spaced(first):
+        before = [word for word in BOUND_BEFORE if letters.endswith(word, 0, first)]
+        behind = [word for word in BOUND_BEHIND if letters.startswith(word, last)]
+        if any(self._is_word(first - len(word), first) for word in before) and self._is_spaced(first):
             return NEGATION
-        if behind and self._is_word(last, last + len(behind)) and self._is_spaced(last):
+        if any(self._is_word(last, last + len(word)) for word in behind) and self._is_spaced(last):
             return NEGATION
         return self._foreign_mark(piece, first, last)
 

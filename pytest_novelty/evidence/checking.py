@@ -18,6 +18,7 @@ from typing import Final
 from pytest_novelty.evidence.aligned import ABSENT, NEAR, VERBATIM, Haystack, Located
 from pytest_novelty.evidence.folding import fold
 from pytest_novelty.evidence.quoting import locate
+from pytest_novelty.evidence.splitting import MOST_PARTS, split_parts
 from pytest_novelty.evidence.wording import FUNCTION
 from pytest_novelty.sections import Section, only_references, split_sections
 from pytest_novelty.verdicts import LONGEST_SPAN
@@ -34,9 +35,12 @@ NOWHERE: Final = "nowhere"
 EMPTY: Final = "empty"
 TOO_LITTLE: Final = "too_little"
 TOO_LONG: Final = "too_long"
-FAILURES: Final = (NOWHERE, SCHEMA_ECHO, OTHER_PAPER, REFERENCE_LIST, TITLE_ONLY, EMPTY, TOO_LITTLE, TOO_LONG)
+TOO_MANY_PARTS: Final = "too_many_parts"
+FAILURES: Final = (
+    NOWHERE, SCHEMA_ECHO, OTHER_PAPER, REFERENCE_LIST, TITLE_ONLY, EMPTY, TOO_LITTLE, TOO_LONG, TOO_MANY_PARTS,
+)  # fmt: skip
 """Where evidence comes from that is not in the text. The first, in this order, of its pieces' failures names the span. The last
-three are of spans that are no evidence whatever they are taken from: their status is "missing".
+four are of spans that are no evidence whatever they are taken from: their status is "missing".
 """
 
 _CONTENT: Final = 4
@@ -219,6 +223,8 @@ def check_span(
     text = span or ""
     if len(text) > LONGEST_SPAN:  # before anything that takes time
         return Finding(MISSING, None, TOO_LONG)
+    if len(split_parts(text)) > MOST_PARTS and source.body.find_exact(fold(text)).kind == ABSENT:
+        return Finding(MISSING, None, TOO_MANY_PARTS)  # as it stands a text may have more
     pieces = [_piece(words, located) for words, located in locate(text, source.body)]
     if not pieces or _plain(text) in _PLACEHOLDERS:
         return Finding(MISSING, None, EMPTY)

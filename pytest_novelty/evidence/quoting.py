@@ -8,7 +8,6 @@ from typing import Final
 from pytest_novelty.evidence.aligned import ABSENT, SHORT, VERBATIM, Haystack, Located
 from pytest_novelty.evidence.folding import Folded, fold
 from pytest_novelty.evidence.splitting import split_parts, split_sentences
-from pytest_novelty.evidence.wording import NEGATION, swallows_negation
 
 _NEAR_BY: Final = 300
 """Letters between a short part ("our method ... is") and what it belongs to; words can be picked from anywhere."""
@@ -45,21 +44,17 @@ def _locate_chain(parts: list[str], haystack: Haystack) -> Pieces:
             own = [(part, haystack.find_exact(fold(part), begin=reached, end=reached + _NEAR_BY))]
         else:
             own = _locate_part(part, haystack, reached)
-        if reached and own[0][1].kind != ABSENT:
-            between = haystack.words_between(reached, own[0][1].first)
-            if swallows_negation(between):
-                own[0] = (own[0][0], replace(own[0][1], kind=ABSENT, reason=NEGATION))
-        pieces += own
+        pieces += [(own[0][0], _join(haystack, reached, own[0][1])), *own[1:]]
         reached = max([reached, *(located.last for _, located in own if located.kind != ABSENT)])
     if not pieces:
         return _locate_short_parts(leading, haystack)
-    before = pieces[0][1].first
+    behind = pieces[0][1]
     for part in reversed(leading):
-        located = haystack.find_exact(fold(part), begin=max(before - _NEAR_BY, 0), end=before, last=True)
-        if located.kind != ABSENT and swallows_negation(haystack.words_between(located.last, before)):
-            located = replace(located, kind=ABSENT, reason=NEGATION)
+        located = haystack.find_exact(fold(part), begin=max(behind.first - _NEAR_BY, 0), end=behind.first, last=True)
+        if located.kind != ABSENT:
+            pieces[0] = (pieces[0][0], _join(haystack, located.last, pieces[0][1]))
+            behind = located
         pieces.insert(0, (part, located))
-        before = located.first if located.kind != ABSENT else before
     return pieces
 
 
@@ -67,17 +62,29 @@ def _locate_short_parts(parts: list[str], haystack: Haystack) -> Pieces:
     """Nothing but short parts: they must be near each other, and enough together."""
     folded = [fold(part) for part in parts]
     begin = 0 if sum(map(len, parts)) >= SHORT else len(haystack.folded.letters)
+    chain: list[Located] = []
     for _ in range(_TRIES):
-        chain = [haystack.find_exact(folded[0], begin=begin)]
+        first = haystack.find_exact(folded[0], begin=begin)
+        if chain and first.kind == ABSENT:
+            break  # the place before tells what is wrong
+        chain = [first]
         for part in folded[1:]:
+            if chain[-1].kind == ABSENT:
+                chain.append(chain[-1])  # so is all behind it
+                continue
             reached = chain[-1].last
-            chain.append(haystack.find_exact(part, begin=reached, end=reached + _NEAR_BY))
-            if swallows_negation(haystack.words_between(reached, chain[-1].first)):
-                chain[-1] = replace(chain[-1], kind=ABSENT, reason=NEGATION)
-        if chain[0].kind == ABSENT or all(located.kind != ABSENT for located in chain):
+            found = haystack.find_exact(part, begin=reached, end=reached + _NEAR_BY)
+            chain.append(_join(haystack, reached, found))
+        if first.kind == ABSENT or chain[-1].kind != ABSENT:
             break
-        begin = chain[0].last
+        begin = first.last
     return list(zip(parts, chain, strict=True))
+
+
+def _join(haystack: Haystack, reached: int, located: Located) -> Located:
+    """A part that an ellipsis joins to what ends at letter ``reached``: absent if the ellipsis stands for what it must not."""
+    fault = "" if located.kind == ABSENT or not reached else haystack.find_fault(reached, located.first)
+    return replace(located, kind=ABSENT, reason=fault) if fault else located
 
 
 def _locate_part(part: str, haystack: Haystack, begin: int) -> Pieces:

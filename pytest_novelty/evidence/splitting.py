@@ -14,6 +14,10 @@ _ABBREVIATION: Final = re.compile(
 
 _FEW: Final = 20
 """Characters."""
+_LONGEST_ABBREVIATION: Final = 12
+
+MOST_PARTS: Final = 12
+"""Parts that ellipses may join. Words can be picked from anywhere, and each has to be looked for behind the one before it."""
 
 
 def split_parts(span: str) -> list[str]:
@@ -28,7 +32,7 @@ def split_sentences(text: str) -> list[str]:
     sentences, start = [], 0
     for found in _END.finditer(text):
         following = text[found.end() : found.end() + 1]
-        if found[0][0] == "." and _ABBREVIATION.search(text, max(start, found.start() - 12), found.start()):
+        if found[0][0] == "." and ends_abbreviation(text, found.start(), start):
             continue
         if found.end() - start < _FEW and (following.islower() or following.isdigit()):
             continue
@@ -36,3 +40,8 @@ def split_sentences(text: str) -> list[str]:
         start = found.end()
     sentences.append(text[start:].strip())
     return [sentence for sentence in sentences if any(map(str.isalnum, sentence))]
+
+
+def ends_abbreviation(text: str, dot: int, start: int = 0) -> bool:
+    """The dot at a place belongs to an abbreviation or an initial, which do not begin before ``start``."""
+    return _ABBREVIATION.search(text, max(start, dot - _LONGEST_ABBREVIATION), dot) is not None

@@ -161,9 +161,9 @@ def is_same_number(difference: Difference) -> bool:
     return bool(numbers) and numbers == _numbers(source) and _wordless(quoted) == _wordless(source)
 
 
-def swallows_negation(between: Sequence[str]) -> bool:
-    """An ellipsis that stands for one to three words with a negation among them turns the sentence round."""
-    return 0 < len(between) <= 3 and _negations(between) > 0
+def is_negation(word: str) -> bool:
+    """It denies, or says that something fails, lacks or is left out."""
+    return word.lower().replace("'", "").replace("\u2019", "") in _NEGATIONS
 
 
 def _turned(difference: Difference) -> str:

@@ -44,6 +44,7 @@ MEANT: Final = {
     "empty": "no evidence",
     "too_little": "too few words to be evidence",
     "too_long": "too long to be evidence",
+    "too_many_parts": "too many parts to be evidence",
 }
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import jsonschema
 import pytest
 
-from pytest_novelty import evaluate
+from pytest_novelty import evaluate, grounding
 from pytest_novelty.auditing import conclusions_of
 from pytest_novelty.audits import Audits
 from pytest_novelty.calls import CallPlanner, Case
@@ -270,6 +270,25 @@ def test_the_auditor_sees_the_sources_own_words() -> None:
     assert conclusion is not None
     assert conclusion.evidence[0].rstrip(".") == own_line(call.request.papers[0].text).rstrip(".")
     assert conclusion.reason == REASON
+
+
+def test_what_was_found_is_not_looked_for_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """By the auditor's questions, and by votes that say the same."""
+    import pytest_novelty.evidence as evidence
+
+    looked, check = [], evidence.check_span
+    monkeypatch.setattr(
+        evidence, "check_span", lambda span, *args, **others: looked.append(span) or check(span, *args, **others)
+    )
+    grounding._check.cache_clear()
+    suite = make_suite("similarity")
+    bound = bind_judge("planted", planted("perfect"))
+    case = Case(bound, suite, suite.variants["reference"], suite.instances[0])
+    call = CallPlanner({}).plan(case)[0]
+    answer = bound.function(call.request)
+    record = Recorder().answered(call, answer, 0.1)
+    assert conclusions_of(call, record) == conclusions_of(call, record) != [None]
+    assert sorted(looked) == sorted([answer["evidence_a"], answer["evidence_b"]])
 
 
 # --- an auditor of one's own ------------------------------------------------------------------------------------
