@@ -213,12 +213,18 @@ class JudgeStopped(RunError):
 
 
 def nearest(name: str, known: Iterable[str]) -> str | None:
-    """The known name closest to ``name``, or None if nothing is close."""
+    """The known name closest to ``name``, or None if nothing is close. Two letters that changed places are close in short names,
+    too, of which they are most.
+    """
     from rapidfuzz import process
-    from rapidfuzz.distance import JaroWinkler
+    from rapidfuzz.distance import OSA, JaroWinkler
 
     names = list(known)
     found = process.extractOne(
         name, names, scorer=JaroWinkler.normalized_similarity, processor=str.lower, score_cutoff=0.8
     )
-    return None if found is None else str(found[0])
+    if found is not None:
+        return str(found[0])
+    own = name.lower()
+    swapped = (one for one in names if sorted(one.lower()) == sorted(own) and OSA.distance(one.lower(), own) == 1)
+    return next(swapped, None)

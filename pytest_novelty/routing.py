@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Container, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from pytest_novelty.auditing import AUDITED_BY, is_by_words
-from pytest_novelty.errors import NoveltyError, Problems, SettingsError, UnknownNameError
+from pytest_novelty.errors import NoveltyError, Problems, SettingsError, UnknownNameError, nearest
 from pytest_novelty.judges.base import Judge
-from pytest_novelty.judges.families import FAMILIES, family_of, is_kin
+from pytest_novelty.judges.families import FAMILIES, declared_family, family_of, is_kin
 from pytest_novelty.judges.registry import Resolver, is_known_without_conftest
 from pytest_novelty.judges.routes import EVERY, ITSELF, OPTION, OTHERS, Route, read_route
 from pytest_novelty.settings import Settings
@@ -25,7 +25,8 @@ class Routing(NamedTuple):
 
 def find_routes(settings: Settings, judges: Sequence[Judge], registered: Mapping[str, object]) -> Routing:
     """The rows for each judge. Raises SettingsError for a row that cannot be read, UnknownNameError for a family that is neither
-    known nor that of a judge of the run.
+    known nor that of a judge of the run or of a registered one. A table of the ini file is for all runs of a project: there
+    such a family is announced, unless it is nearly a known one.
     """
     ini = settings.ini
     source = f"novelty_auditor in {ini.name if ini else 'the ini file'}"
@@ -34,15 +35,26 @@ def find_routes(settings: Settings, judges: Sequence[Judge], registered: Mapping
     of_ini = [read_route(text, source, base, registered) for text in settings.auditors_of_ini]
     of_files = [judge.routes for judge in judges]
     families = sorted({family for judge in judges if (family := family_of(judge))})
-    for route in (*of_option, *(route for rows in of_files for route in rows), *of_ini):
-        _check_family(route, families)
+    declared = {family for judge in registered.values() if (family := declared_family(judge))}
+    known = {*FAMILIES, *families, *declared}
+    for route in (*of_option, *(route for rows in of_files for route in rows)):
+        _check_family(route, known)
+    strangers = [route for route in of_ini if not _is_known(route, known)]
+    for route in strangers:
+        if nearest(route.family, sorted(known)):
+            _check_family(route, known)
     routes = {}
     for judge in judges:
         for rows in (of_option, judge.routes, of_ini):
             if found := rows_for(judge, rows):
                 routes[judge.name] = found
                 break
-    return Routing(routes, tuple(_idle(judges, families, of_option, of_ini)))
+    of_strangers = (
+        f"{route.source} has {route.text}, and {route.family} is no known family, nor that of a judge of this run"
+        for route in strangers
+    )
+    known_rows = [route for route in of_ini if route not in strangers]
+    return Routing(routes, (*of_strangers, *_idle(judges, families, of_option, known_rows)))
 
 
 def rows_for(judge: Judge, rows: Iterable[Route]) -> tuple[Route, ...]:
@@ -103,11 +115,11 @@ def check_routes(judge: Judge, resolver: Resolver) -> list[str]:
     without the conftest of a project is not looked at. The names of those that audit it. Raises SettingsError, JudgeError.
     """
     problems = Problems()
-    families = [family_of(judge)]
+    known = {*FAMILIES, family_of(judge)}
     found: list[tuple[Route, Judge]] = []
     for route in judge.routes:
         with problems.noted():
-            _check_family(route, families)
+            _check_family(route, known)
             if is_known_without_conftest(route.auditor):
                 auditor = resolve_route(route, resolver.resolve)
                 check_auditor(auditor)
@@ -141,13 +153,17 @@ def _is_barred(judge: Judge, auditor: Judge) -> bool:
     return not is_by_words(auditor) and is_kin(judge, auditor)
 
 
-def _check_family(route: Route, families: Iterable[str]) -> None:
-    if route.family in (EVERY, OTHERS, ITSELF) or route.family in FAMILIES or route.family in families:
+def _is_known(route: Route, families: Container[str]) -> bool:
+    return route.family in (EVERY, OTHERS, ITSELF) or route.family in families
+
+
+def _check_family(route: Route, families: Collection[str]) -> None:
+    if _is_known(route, families):
         return
     raise UnknownNameError(
         f"family of models in {route.source}:",
         route.family,
-        {*FAMILIES, *families},
+        filter(None, families),
         also="A judge may declare a family of its own; * is for all others, and a judge that is named with = is written *=JUDGE",
         path=route.path,
         line=route.line,

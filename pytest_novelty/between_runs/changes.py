@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
+from pytest_novelty.between_runs.audited import compare_auditors
 from pytest_novelty.between_runs.gate_changes import GateChange, count_changed, gate_changes, gate_notes
 from pytest_novelty.between_runs.matching import match_reports
 from pytest_novelty.between_runs.reading import Key, SavedReport
@@ -31,6 +32,7 @@ class RunChange:
 
     ``before``: the judge's name then. ``sizes``: how many instances the two runs judged (then, now). ``own_noise``: where votes
     or scores moved, the share of verdicts that the judge's own noise would turn; None where it is unknown or nothing moved.
+    ``audited``: how the auditors differ; empty where they do not.
     """
 
     judge: str
@@ -42,6 +44,7 @@ class RunChange:
     metrics: tuple[MetricChange, ...]
     turned: Turned
     own_noise: float | None = None
+    audited: str = ""
 
     @property
     def by_noise(self) -> float | None:
@@ -148,17 +151,22 @@ def compare_reports(old: SavedReport, new: SavedReport) -> RunComparison:
         if not len(pair):
             continue
         sizes = (len(old.views[before]), len(view))
+        otherwise = compare_auditors(old, new, before, (suite, variant, judge))
         known = (old.estimates.get(before, {}), new.estimates.get((suite, variant, judge), {}))
-        metrics = metric_changes(pair, *known) if sizes == (len(pair), len(pair)) else metric_changes(pair)
+        given = known if sizes == (len(pair), len(pair)) else ()
+        metrics = tuple(metric_changes(pair, *given, audited_otherwise=otherwise))
         changes.append(
-            RunChange(judge, before[2], suite, variant, len(pair), sizes, tuple(metrics), turned_verdicts(pair))
+            RunChange(
+                judge, before[2], suite, variant, len(pair), sizes, metrics, turned_verdicts(pair), audited=otherwise
+            )
         )
         pairs.append(pair)
     found = [
         replace(change, own_noise=own_flip_rate(pair) if change.turned.starred else None)
         for change, pair in zip(_adjusted(changes), pairs, strict=True)
     ]
-    gates = gate_changes(old, new, matched.suites, matched.judges)
+    otherwise_audited = {(change.judge, change.suite) for change in found if change.audited}
+    gates = gate_changes(old, new, matched.suites, matched.judges, otherwise_audited)
     return RunComparison(
         old.source,
         new.source,
@@ -170,6 +178,7 @@ def compare_reports(old: SavedReport, new: SavedReport) -> RunComparison:
         tuple((name, _cost(old, before), _cost(new, name)) for name, before in matched.judges),
         (
             *matched.notes,
+            *_audited_otherwise(found),
             *gate_notes(gates, len(matched.judges)),
             *_uncompared(new, changes, matched.suites, names),
         ),
@@ -213,6 +222,13 @@ def _uncompared(
     left = sorted(key for key in new.views if key[0] in suites and key[2] in names and key not in done)
     for suite, variant, judge in left:
         yield f"nothing to compare {judge} on {suite}, variant {variant}, with"
+
+
+def _audited_otherwise(changes: Iterable[RunChange]) -> Iterator[str]:
+    """A line for each judge and suite."""
+    for place, why in dict.fromkeys((f"{change.judge} on {change.suite}", change.audited) for change in changes):
+        if why:
+            yield f"{place}: {why}; what depends on it is not compared"
 
 
 def _main_metric(report: SavedReport, suite: str, judge: str) -> str:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from pytest_novelty.between_runs.reading import SavedGate, SavedReport
 from pytest_novelty.deciding import FAIL, PASS
+from pytest_novelty.metrics.grounded import hears_auditor
 from pytest_novelty.printing import name_some
 
 LOOSENED: Final = "loosened"
@@ -25,6 +26,7 @@ class GateChange:
 
     ``gate``, ``before``: as it is written now and was written then, one of them empty where it is on one side only. ``old``,
     ``new``: its decisions, None where it is not there. ``how``: one of ``HOW``, or empty for the same gate.
+    ``audited_otherwise``: it is on what an auditor says, and the two runs did not have the same one.
     """
 
     judge: str
@@ -34,11 +36,14 @@ class GateChange:
     old: str | None
     new: str | None
     how: str = ""
+    audited_otherwise: bool = False
 
     @property
     def worse(self) -> bool:
-        """It fails, and passed or was not asked for. One that was undecided and fails may be so by chance."""
-        return self.new == FAIL and self.old in (PASS, None)
+        """It fails, and passed or was not asked for. One that was undecided and fails may be so by chance; one that another
+        auditor decides says nothing of the judge then.
+        """
+        return not self.audited_otherwise and self.new == FAIL and self.old in (PASS, None)
 
     @property
     def called(self) -> str:
@@ -55,9 +60,15 @@ class GateChange:
 
 
 def gate_changes(
-    old: SavedReport, new: SavedReport, suites: Sequence[str], judges: Iterable[tuple[str, str]]
+    old: SavedReport,
+    new: SavedReport,
+    suites: Sequence[str],
+    judges: Iterable[tuple[str, str]],
+    audited_otherwise: Container[tuple[str, str]] = (),
 ) -> list[GateChange]:
-    """Of the suites and the judges (now, then) that are in both reports, as the new report has its gates, what is gone last."""
+    """Of the suites and the judges (now, then) that are in both reports, as the new report has its gates, what is gone last.
+    ``audited_otherwise``: (judge now, suite) whose auditors are not the same.
+    """
     found: list[GateChange] = []
     for judge, before in judges:
         for suite in suites:
@@ -74,6 +85,8 @@ def gate_changes(
                             one.decision if one else None,
                             other.decision if other else None,
                             how,
+                            (judge, suite) in audited_otherwise
+                            and any(hears_auditor(gate.metric) for gate in (one, other) if gate),
                         )
                     )
     return found

@@ -114,10 +114,6 @@ def _notes(old: SavedReport, new: SavedReport, suites: Sequence[str], judges: Se
             )
     for name, before in judges:
         notes += _notes_on_judge(before, name, old.judges[before], new.judges[name])
-        for suite in suites:
-            auditors = old.auditors.get((suite, before), ""), new.auditors.get((suite, name), "")
-            if all(auditors) and auditors[0] != auditors[1]:
-                notes.append(f"{name} on {suite}: audited by {auditors[0]} then, and by {auditors[1]} now")
     return notes
 
 

@@ -84,7 +84,7 @@ class SavedReport:
     changes: of each variant against its reference: (change, starred) by key and metric.
     gates: by (judge, suite), in the order of the report.
     calls: the ``calls`` section.
-    auditors: who judged the reasons of a judge on a suite, by (suite, judge); empty where nobody did.
+    auditors: who judged the reasons of an answer, by the same keys as ``views``; empty where nobody did.
     """
 
     source: str
@@ -96,7 +96,7 @@ class SavedReport:
     changes: Mapping[Key, Mapping[str, tuple[float | None, bool]]]
     gates: Mapping[tuple[str, str], Sequence[SavedGate]]
     calls: Mapping[str, Any]
-    auditors: Mapping[tuple[str, str], str]
+    auditors: Mapping[Key, str]
 
     @property
     def judges(self) -> dict[str, Mapping[str, Any]]:
@@ -172,7 +172,7 @@ def read_report(data: Mapping[str, Any], source: str, *, own: bool = False) -> S
         },
         _gates(data["gates"]),
         data["calls"],
-        {(item["suite"], item["judge"]): item["auditor"] or "" for item in data["grounding"]},
+        {(item["suite"], item["variant"], item["judge"]): item["auditor"] or "" for item in data["grounding"]},
     )
 
 
@@ -271,8 +271,8 @@ def _traits(told: Mapping[str, Any]) -> Traits:
 
 
 def _with_grounds(row: Mapping[str, Any], protocol: str) -> tuple[Vote, ...]:
-    """The votes with what became of their evidence. Which of an order came first is told by it of positive ones alone; the others
-    take the places that are left.
+    """The votes with what became of their evidence. Which of an order came first is told by it of positive ones and of those
+    without a verdict; the others take the places that are left (reports of earlier versions do not tell these two apart).
     """
     votes = tuple(_votes(row))
     if row["grounds"] is None or not cites(protocol):
@@ -282,6 +282,13 @@ def _with_grounds(row: Mapping[str, Any], protocol: str) -> tuple[Vote, ...]:
     left = list(votes)
     placed: list[Vote | None] = []
     for vote, told in zip(votes, row["grounds"], strict=True):
+        if told is None:
+            lost = next((one for one in left if one.order == vote.order and one.label is None), None)
+            if lost is None:
+                raise ValueError("no verdict of a vote, and all that are left have one")
+            left.remove(lost)
+            placed.append(lost._replace(sample=vote.sample))
+            continue
         grounds = tuple(Ground(*(_plain(ground[name]) for name in TOLD_OF_GROUNDS)) for ground in told)
         label = (
             "" if not grounds else SIMILAR if protocol == "similarity" else name_partition(g.members for g in grounds)

@@ -48,6 +48,12 @@ def family_of(judge: Judge) -> str:
     return family_of_model(model) if isinstance(model, str) else ""
 
 
+def declared_family(judge: object) -> str:
+    """What a judge that is registered, and may not be of the run, says of itself; empty where it does not."""
+    declared = getattr(judge, "family", None)
+    return declared.casefold() if isinstance(declared, str) else ""
+
+
 def family_of_model(name: str) -> str:
     """The family of a model by its name, as providers, servers and files write it: with a provider, region or vendor before it,
     a tag or version behind it.

@@ -208,6 +208,11 @@ class Formula:
         """It depends on what an auditor says."""
         return self._tells_apart(Cell.VERIFIED, Cell.MISMATCHED)
 
+    @property
+    def hears_auditor(self) -> bool:
+        """It depends on what an auditor says, or on whether one does."""
+        return self.needs_audit or self._tells_apart(Cell.VERIFIED, Cell.UNAUDITED)
+
     def _tells_apart(self, one: Cell, other: Cell) -> bool:
         starts = np.array([TRUE, FALSE, UNLABELLED])
         return any((weights[starts + one] != weights[starts + other]).any() for weights in (self.events, self.of))

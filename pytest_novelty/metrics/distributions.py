@@ -7,6 +7,7 @@ test compares these with scipy's over the whole range that the intervals use.
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 from statistics import NormalDist
 from typing import Final
 
@@ -61,6 +62,7 @@ def _fraction(a: float, b: float, x: float) -> float:
     return value
 
 
+@lru_cache(maxsize=4096)  # the strata of a cascade ask for the same counts again and again
 def beta_quantile(a: float, b: float, p: float) -> float:
     """x with I_x(a, b) = p: Newton's steps, kept inside a bracket that halves where a step would leave it."""
     if p <= 0.0:
@@ -84,6 +86,7 @@ def beta_quantile(a: float, b: float, p: float) -> float:
     return x
 
 
+@lru_cache(maxsize=1024)
 def t_quantile(degrees: float, p: float) -> float:
     """t with P(T <= t) = p for Student's distribution; p above one half."""
     x = beta_quantile(degrees / 2.0, 0.5, 2.0 * (1.0 - p))

@@ -151,6 +151,17 @@ def needs_audit(name: str) -> bool:
     return formula is not None and formula.needs_audit
 
 
+def hears_auditor(name: str) -> bool:
+    """The metric is another with another auditor, or with none."""
+    formula = _formula_of(name)
+    return formula is not None and formula.hears_auditor
+
+
+def has_unheard(view: View) -> bool:
+    """There are statements that an auditor could be asked about, and nobody said a word of any."""
+    return not _is_audited(view) and bool(_unaudited(view))
+
+
 def _needs_evidence(name: str) -> bool:
     formula = _formula_of(name)
     return formula is not None and formula.needs_evidence

@@ -12,6 +12,7 @@ from pytest_novelty.metrics.catalogue import CATALOGUE, Metric, metrics_for
 from pytest_novelty.metrics.causes import find_move
 from pytest_novelty.metrics.deferred import Computed, settle
 from pytest_novelty.metrics.differences import CHANGES, STAR, difference
+from pytest_novelty.metrics.grounded import hears_auditor
 from pytest_novelty.metrics.pairing import Pair
 from pytest_novelty.metrics.regrouping import find_regrouping, pairs_shift
 from pytest_novelty.metrics.score_pairs import score_shift
@@ -82,16 +83,21 @@ class Turned:
 
 
 def metric_changes(
-    pair: Pair, old: Mapping[str, Estimate] | None = None, new: Mapping[str, Estimate] | None = None
+    pair: Pair,
+    old: Mapping[str, Estimate] | None = None,
+    new: Mapping[str, Estimate] | None = None,
+    *,
+    audited_otherwise: str = "",
 ) -> list[MetricChange]:
     """The change of every metric that is defined on either side, not yet adjusted; ``pair.one`` is now, ``pair.other`` then.
 
-    ``old``, ``new``: the estimates that the runs reported, if both rest on the instances of the pair.
+    ``old``, ``new``: the estimates that the runs reported, if both rest on the instances of the pair. ``audited_otherwise``: how
+    the auditors of the two differ, if they do; what hears them is then no figure of the judge, and has no difference.
     """
     metrics = [metric for metric in metrics_for(pair.one.suite) if metric.name != "cost_usd"]
     then, now = _estimates(metrics, pair.other, old), _estimates(metrics, pair.one, new)
     kept = [metric for metric in metrics if then[metric.name].value is not None or now[metric.name].value is not None]
-    later = [_paired(metric, pair) for metric in kept]
+    later = [_paired(metric, pair, audited_otherwise) for metric in kept]
     settled = settle([computed for computed, _ in later])
     return [
         MetricChange(
@@ -120,7 +126,9 @@ def _moves(metric: Metric, pair: Pair, difference: Estimate) -> bool:
     return not difference.note.startswith("no difference")
 
 
-def _paired(metric: Metric, pair: Pair) -> tuple[Computed, float | None]:
+def _paired(metric: Metric, pair: Pair, audited_otherwise: str) -> tuple[Computed, float | None]:
+    if audited_otherwise and hears_auditor(metric.name):
+        return Estimate.undefined(audited_otherwise), None
     if metric.name in _NOT_PAIRED and metric.name not in CHANGES[pair.one.suite.protocol]:
         return Estimate.undefined("no mean over instances, so no paired difference"), None
     return difference(metric.name, pair, {}, {})

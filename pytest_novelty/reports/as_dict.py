@@ -195,11 +195,13 @@ def _answers(outcomes: Iterable[CaseResult]) -> Iterator[dict[str, Any]]:
         }
 
 
-def _grounds(outcome: Outcome) -> list[list[dict[str, Any]]] | None:
-    """Of each vote, what became of the evidence of its positive statements; None where no vote has any."""
+def _grounds(outcome: Outcome) -> list[list[dict[str, Any]] | None] | None:
+    """Of each vote, what became of the evidence of its positive statements, None of a vote without a verdict; None where no vote
+    has any.
+    """
     if not any(vote.grounds for vote in outcome.votes):
         return None
-    return [[ground.told() for ground in vote.grounds] for vote in outcome.votes]
+    return [[ground.told() for ground in vote.grounds] if vote.label is not None else None for vote in outcome.votes]
 
 
 def _traits(traits: Traits) -> dict[str, Any]:

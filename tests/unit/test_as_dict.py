@@ -160,7 +160,7 @@ def test_every_outcome_is_the_objects(written: dict[str, Any], report: Report) -
     assert written["outcomes"][0] == {
         "judge": "careful", "suite": "made", "variant": "reference", "instance": "i00", "label": NOT_NOVEL, "result": "wrong",
         "correct": False, "score": 1.25, "tallies": {"-": {"votes": {NOT_NOVEL: 2}, "failed": {}}}, "scores": [1.25, 1.25],
-        "trace": None, "reason": "as 0", "grounds": None,
+        "trace": None, "reason": "as 0", "grounds": None, "invented": None,
     }  # fmt: skip
 
 

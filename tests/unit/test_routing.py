@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ import pytest
 
 from pytest_novelty import evaluate
 from pytest_novelty.errors import JudgeError, NoveltyError, SettingsError
+from pytest_novelty.judges.families import FAMILIES
 from pytest_novelty.judges.llm.files import load_judge_file
 from pytest_novelty.judges.registry import resolve_judges
 from pytest_novelty.judges.routes import EVERY, read_route
@@ -215,8 +217,29 @@ def test_an_unknown_family(of_ini: bool) -> None:
 
 def test_a_family_that_a_judge_of_the_run_declares_is_known() -> None:
     assert panels(plan_of("ours my-gpt", ("Acme=gem",))) == {"ours": ["gem"]}
+    assert panels(plan_of("my-gpt", ("Acme=gem",))) == {}  # that of a registered judge that is not of this run
     with pytest.raises(SettingsError, match="unknown family"):
-        plan_of("my-gpt", ("Acme=gem",))
+        plan_of("my-gpt", ("coins=gem",))
+
+
+def test_a_table_of_a_project_may_name_a_family_that_no_run_has() -> None:
+    plan = plan_of("my-gpt", of_ini=("coins=not-there", "gpt=gem"))
+    assert panels(plan) == {"my-gpt": ["gem"]}
+    plan.add_suite(make_suite("similarity"))
+    row = "novelty_auditor in pytest.ini has coins=not-there, and coins is no known family, nor that of a judge of this run"
+    assert [line for line in announce(plan, {}, {}) if "coins" in line] == [f"novelty auditor: {row}"]
+    other = plan_of("my-gpt", of_ini=("coins=not-there",))
+    other.add_suite("landmarks-pairwise")
+    assert not any("coins" in line for line in announce(other, {}, {}))
+    for near, told in (("gtp", "gpt"), ("acmee", "acme"), ("tird", "third")):
+        with pytest.raises(SettingsError, match=f"Did you mean '{told}'"):
+            plan_of("my-gpt", of_ini=(f"{near}=gem",))
+
+
+def test_the_readme_lists_the_families_that_are_known() -> None:
+    text = " ".join((ROOT / "README.md").read_text(encoding="utf-8").split())
+    listed = text.partition("A family is one that we know (")[2].partition(")")[0]
+    assert re.findall(r"`([a-z]+)`", listed) == list(FAMILIES)
 
 
 def test_an_unknown_family_in_a_judge_file(tmp_path: Path) -> None:

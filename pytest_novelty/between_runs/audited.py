@@ -1,0 +1,30 @@
+"""Were reasons audited alike in two runs? What depends on the auditor says nothing of the judge where they were not."""
+
+from __future__ import annotations
+
+from pytest_novelty.between_runs.reading import Key, SavedReport
+from pytest_novelty.metrics.grounded import has_unheard
+
+
+def compare_auditors(old: SavedReport, new: SavedReport, before: Key, now: Key) -> str:
+    """How the audits of one judge, suite and variant differ (its key then, and now); empty where the same one was asked."""
+    auditors = old.auditors.get(before, ""), new.auditors.get(now, "")
+    if all(auditors):
+        if auditors[0] != auditors[1]:
+            return f"the auditor changed ({auditors[0]} then, {auditors[1]} now)"
+        versions = _version(old, before[2], auditors[0]), _version(new, now[2], auditors[1])
+        if all(versions) and versions[0] != versions[1]:
+            return f"the auditor {auditors[0]} changed (version {versions[0][:12]} then, {versions[1][:12]} now)"
+        return ""
+    for report, key, when, other in ((old, before, "then", auditors[1]), (new, now, "now", auditors[0])):
+        if other and has_unheard(report.views[key]):
+            return f"no reason could be audited {when}: the texts of the answers are not in what that run read"
+    return ""
+
+
+def _version(report: SavedReport, judge: str, auditor: str) -> str:
+    """Empty of the weak auditor, which compares words, and of one of an earlier report, which does not tell."""
+    for row in report.run["audits"]:
+        if row["judge"] == judge:
+            return next((each["version"] or "" for each in row["auditors"] if each["name"] == auditor), "")
+    return ""
