@@ -31,7 +31,7 @@ class Audits(NamedTuple):
     unpaid: audits that the budget did not allow.
     opinions: of each statement, what each of several auditors says; None where one does not answer.
     told: of workers, what was said in the audits that they made for this case, by short key. ``elsewhere``: those that another
-        worker makes, which its result tells.
+        worker makes, which its result tells. ``lost``: those that a worker was to make that ended without telling.
     """
 
     wanted: int = 0
@@ -45,6 +45,7 @@ class Audits(NamedTuple):
     opinions: tuple[tuple[bool | None, ...], ...] = ()
     told: Mapping[str, bool | None] = MappingProxyType({})
     elsewhere: tuple[Elsewhere, ...] = ()
+    lost: int = 0
 
 
 def count_audits(wanted: int, records: Sequence[Record], unpaid: int) -> Audits:

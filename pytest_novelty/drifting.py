@@ -13,6 +13,7 @@ from typing import Final
 from pytest_novelty.attribution import points_with_interval, signed_with_interval
 from pytest_novelty.changes import SUITE, changes_of, suite_sentence
 from pytest_novelty.deciding import FAIL, INCONCLUSIVE, NOT_ENFORCED, PASS
+from pytest_novelty.evidence_drift import LABELS_ALONE, EvidenceDrift, no_evidence
 from pytest_novelty.golden import RENDERED_BY, Entry, Golden, Head, fits, result_from
 from pytest_novelty.golden_rows import Counted, write_votes
 from pytest_novelty.judges.base import Judge
@@ -23,7 +24,6 @@ from pytest_novelty.metrics.pairing import Pair
 from pytest_novelty.metrics.permutation import holm
 from pytest_novelty.metrics.regrouping import find_regrouping, pairs_shift
 from pytest_novelty.metrics.view import Estimate, View
-from pytest_novelty.model import Json
 from pytest_novelty.plan import Plan, SuitePlan
 from pytest_novelty.protocols import PROTOCOLS, Protocol, has_two_labels
 from pytest_novelty.relabelling import in_common_names, in_common_orders, orders_of, relabel, same_scores
@@ -61,7 +61,8 @@ class Drift:
     judge has another of its own. ``probed``: what was heard is a later generation of the store, which a run does not read.
     ``in_orders``: those in which instances were compared of which one side has more; ``apart``: how many instances have no
     order in common, so that they were not. ``wide``: the interval of ``size`` reaches 0. ``recorded``: this run wrote what it
-    found into the file, but for the lines of ``unremoved`` instances, which are not the suite's any more.
+    found into the file, but for the lines of ``unremoved`` instances, which are not the suite's any more. ``evidence``: what
+    became of that; None of a protocol whose answers cite nothing.
     """
 
     judge: str
@@ -94,6 +95,7 @@ class Drift:
     wide: bool = False
     recorded: bool = False
     unremoved: tuple[str, ...] = ()
+    evidence: EvidenceDrift | None = None
 
     @property
     def sentence(self) -> str:
@@ -107,8 +109,14 @@ class Drift:
 
 def compare_all(drifts: Sequence[Drift]) -> list[Drift]:
     """Decide comparisons that :func:`compare` made, together. What this run ``recorded`` does not fail."""
-    adjusted = holm([item.p for item in drifts])
-    return [_accepted(_decide(replace(item, p_holm=p))) for item, p in zip(drifts, adjusted, strict=True)]
+    adjusted = iter(holm([p for item in drifts for p in (item.p, *(item.evidence.ps if item.evidence else ()))]))
+    found = []
+    for item in drifts:
+        p_holm, evidence = next(adjusted), item.evidence
+        if evidence is not None:
+            evidence = evidence.decide([next(adjusted) for _ in evidence.moved], ALPHA)
+        found.append(_accepted(_decide(replace(item, p_holm=p_holm, evidence=evidence))))
+    return found
 
 
 def compare(
@@ -121,8 +129,11 @@ def compare(
     reuse: tuple[int, int] = (0, 0),
     *,
     is_golden: bool = True,
+    evidence: EvidenceDrift | None = None,
 ) -> Drift:
-    """Set what a run found against what was recorded; not decided yet. ``reuse``: (verdicts from the store, all verdicts)."""
+    """Set what a run found against what was recorded; not decided yet. ``reuse``: (verdicts from the store, all verdicts).
+    ``evidence``: how that compares, if both sides are at hand.
+    """
     common, reworded = _comparable(planned, old, new)
     sides: dict[str, tuple[Entry, Entry]] = {}
     relabelled: list[str] = []
@@ -147,6 +158,7 @@ def compare(
         added=added, reworded=reworded, removed=tuple(sorted(set(old.entries) - present)), unrecorded=unrecorded,
         reused=reuse[0], votes=reuse[1], relabelled=tuple(relabelled), is_golden=is_golden,
         probed=bool(plan.settings.probe), in_orders=tuple(sorted(less)), apart=len(common) - len(sides),
+        evidence=evidence or no_evidence(planned),
     )  # fmt: skip
     heads: list[Head] = []
     for name in common:
@@ -275,6 +287,8 @@ def _decide(drift: Drift) -> Drift:
         verdict = DRIFTED
     if drift.relabelled and not drift.by_setting:  # the judge says something else, for certain
         verdict = DRIFTED
+    if drift.evidence is not None and drift.evidence.is_worse:
+        verdict = DRIFTED
     if verdict == DRIFTED or any(kind == SUITE for kind, _ in drift.changes):
         decision = FAIL
     else:
@@ -304,8 +318,11 @@ def _parts(drift: Drift) -> tuple[str, ...]:
     if unexplained and not drift.all_stored:
         changed = ["nothing changed that shows here, so the judge itself did"]
     own, given = ([], _by_threshold(drift)) if drift.by_setting else (_by_threshold(drift), [])
-    lead = [*(found if drifted else ()), *own, *suite]
-    return (*lead, *(() if drifted else found), *given, *changed, *_asides(drift, unexplained=unexplained))
+    evidence = list(drift.evidence.parts(ALPHA)) if drift.evidence and drift.n else []
+    worse = evidence if drift.evidence and drift.evidence.is_worse else []
+    lead = [*(found if drifted else ()), *worse, *own, *suite]
+    asides = [*_asides(drift, unexplained=unexplained), *([LABELS_ALONE] if drift.evidence == EvidenceDrift() else ())]
+    return (*lead, *(() if drifted else found), *(() if worse else evidence), *given, *changed, *asides)
 
 
 def _found(drift: Drift, beyond: bool) -> list[str]:
@@ -360,33 +377,3 @@ def _asides(drift: Drift, *, unexplained: bool) -> list[str]:
 
 def _p(value: float | None) -> str:
     return "unknown" if value is None else "< 1e-4" if value < 1e-4 else f"{value:.2g}"
-
-
-def drift_to_dict(drift: Drift) -> Mapping[str, Json]:
-    """As it stands in the report."""
-    return {
-        "judge": drift.judge,
-        "suite": drift.suite,
-        "against": drift.against,
-        "verdict": drift.verdict,
-        "decision": drift.decision,
-        "sentence": drift.sentence,
-        "changes": [{"kind": kind, "sentence": sentence} for kind, sentence in drift.changes],
-        "n": drift.n,
-        "exact": drift.exact,
-        "flip_rate": drift.flip_rate.to_dict(),
-        "vote_shift": drift.vote_shift.to_dict(),
-        "p": drift.p,
-        "p_holm": drift.p_holm,
-        "differing": [
-            {"instance": item.instance, "before": item.before, "after": item.after, "label_differs": item.label_differs}
-            for item in drift.differing
-        ],
-        "added": list(drift.added),
-        "reworded": list(drift.reworded),
-        "removed": list(drift.removed),
-        "unrecorded": list(drift.unrecorded),
-        "relabelled": list(drift.relabelled),
-        "reused": drift.reused,
-        "votes": drift.votes,
-    }

@@ -15,6 +15,7 @@ from pytest_novelty.metrics.view import View
 from pytest_novelty.model import EXCEEDED, REFERENCE
 from pytest_novelty.outcomes import CaseResult
 from pytest_novelty.plan import Plan
+from pytest_novelty.printing import plural
 from pytest_novelty.protocols import PROTOCOLS
 
 _NEARLY_ALL: Final = 0.95
@@ -133,7 +134,7 @@ def find_of_calls(outcomes: Sequence[CaseResult]) -> list[str]:
 
 
 def find_lacking_audits(plan: Plan, outcomes: Sequence[CaseResult]) -> list[str]:
-    """Audits that gave no verdict, and those that the budget did not allow."""
+    """Audits that gave no verdict, those that a worker took with it, and those that the budget did not allow."""
     grouped: dict[tuple[str, str], list[Audits]] = {}
     for result in outcomes:
         if result.audits.wanted:
@@ -151,6 +152,12 @@ def find_lacking_audits(plan: Plan, outcomes: Sequence[CaseResult]) -> list[str]
             count = f"{kinds.total()} of {sum(each.calls for each in audits)} audits"
             why = f"; the first: {first}" if first else ""
             found.append(f"{count} of {judge} on {suite} by {names} gave no verdict ({told}): {left}{why}")
+        if lost := sum(each.lost for each in audits):
+            found.append(
+                f"{plural(lost, 'statement')} of {judge} on {suite} {'was' if lost == 1 else 'were'} being audited by {names} in "
+                "a worker that died, or was stopped, before it told: unchecked, with bounds over them; run again: what was "
+                "answered is stored"
+            )
         if unpaid := sum(each.unpaid for each in audits):
             found.append(
                 f"{unpaid} audits of {judge} on {suite} by {names} were not made, the budget is reached: {left}"

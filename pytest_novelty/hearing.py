@@ -40,17 +40,20 @@ class Shared(Protocol):
     def take(self, keys: Sequence[str]) -> set[str]:
         """Those of the audits that are this process's to ask and to count."""
 
+    def inherit(self, keys: Sequence[str]) -> set[str]:
+        """Those of the audits whose process is gone, and that are this process's from now on."""
+
 
 class _Queued(NamedTuple):
-    """Cases by the place of the vote and the group in its answer, and a ticket of each auditor by the case's name; a key in the
-    place of a ticket is of an audit that another process makes.
+    """Cases by the place of the vote and the group in its answer, and a ticket of each auditor by the case's name; a call in the
+    place of a ticket is an audit that another process makes.
 
     ``statements``, ``released``: the same by the rules of a release, where the suite is scored as published; put to the first
     auditor alone.
     """
 
     planned: dict[int, list[Case | None]]
-    tickets: list[dict[str, Ticket | str]]
+    tickets: list[dict[str, Ticket | Call]]
     statements: Statements
     released: dict[int, list[Case | None]]
 
@@ -91,7 +94,7 @@ class Hearing:
         statements = read_statements(ticket.calls, records)
         released = plan_release(panel[0], ticket.calls, statements)
         own, also = (_by_name(rows) for rows in (planned, released))
-        queued: list[dict[str, Ticket | str]] = []
+        queued: list[dict[str, Ticket | Call]] = []
         for auditor in panel:
             cases = own if queued else {**also, **own}
             calls = {name: self._planner.plan(replace(case, judge=auditor)) for name, case in cases.items()}
@@ -99,8 +102,7 @@ class Hearing:
             for key in self._of_others(list(new)):
                 del new[key]
             self._asked.update(zip(new, self._engine.submit(list(new.values())), strict=True))
-            keys = {name: each[0].key for name, each in calls.items()}
-            queued.append({name: self._asked.get(key, key) for name, key in keys.items()})
+            queued.append({name: self._asked.get(each[0].key, each[0]) for name, each in calls.items()})
         self._queued[label] = _Queued(planned, queued, statements, released)
 
     def _of_others(self, keys: Sequence[str]) -> set[str]:
@@ -114,9 +116,20 @@ class Hearing:
         self._lacking |= others
         return set()
 
+    def _take_over(self, tickets: Sequence[dict[str, Ticket | Call]]) -> None:
+        """Ask about what a process was to ask that is gone."""
+        left = {each.key: each for own in tickets for each in own.values() if isinstance(each, Call)}
+        if self._shared is None or not left:
+            return
+        new = [left[key] for key in sorted(self._shared.inherit(list(left))) if key not in self._asked]
+        self._asked.update(zip((call.key for call in new), self._engine.submit([[call] for call in new]), strict=True))
+        for own in tickets:
+            own.update({name: self._asked.get(each.key, each) for name, each in own.items() if isinstance(each, Call)})
+
     def hear(self, case: Case, records: Sequence[Record], tick: Callable[[], None]) -> Heard:
         """What the auditors say, once all have ended."""
         planned, tickets, statements, released = self._queued.pop(case.label)
+        self._take_over(tickets)
         said: list[dict[str, Record | None]] = []
         fresh: list[Record] = []
         reused: list[Record] = []
@@ -128,11 +141,11 @@ class Hearing:
         for place, of_auditor in enumerate(tickets):
             said.append({})
             for name, ticket in of_auditor.items():
-                if isinstance(ticket, str):
+                if isinstance(ticket, Call):
                     said[-1][name] = None
                     statement = names.index(name) if name in names else None
                     places = [_places_of(name, rows) for rows in (planned, released)]
-                    elsewhere.append((ticket[:SHORT_KEY], place, statement, places[0], places[1]))
+                    elsewhere.append((ticket.key[:SHORT_KEY], place, statement, places[0], places[1]))
                     continue
                 try:
                     self._engine.wait(ticket, tick=tick)
@@ -140,7 +153,9 @@ class Hearing:
                     unpaid += 1
                 missing += ticket.missing
                 record = said[-1][name] = ticket.records[0]
-                if record is None:
+                if record is None:  # nobody was asked, and none will be
+                    if self._shared is not None:
+                        told.setdefault(ticket.calls[0].key[:SHORT_KEY], None)
                     continue
                 if record.key not in self._counted:
                     self._counted.add(record.key)

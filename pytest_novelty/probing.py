@@ -20,7 +20,7 @@ class Probed(NamedTuple):
     answered both times. ``first``, ``last``: when the earlier ones were recorded.
 
     ``new``: instances that had no answer, so that the probe's are their first; ``unpaired``: votes without a counterpart, on
-    ``touched`` instances, of which ``apart`` have no vote that was answered both times.
+    ``touched`` instances, of which ``apart`` have no vote that was answered both times. ``results``: both sides, with evidence.
     """
 
     before: Golden
@@ -31,6 +31,7 @@ class Probed(NamedTuple):
     unpaired: int
     touched: int
     apart: int
+    results: tuple[list[CaseResult], list[CaseResult]]
 
 
 def read_probed(
@@ -69,4 +70,6 @@ def read_probed(
                 results.append(case_result(case, records, [], plan.settings.fixed_threshold))
             dates += [then.created for then, _ in pairs if then.created]
     sides = (make_golden(plan, planned, judge, before), make_golden(plan, planned, judge, after))
-    return Probed(*sides, min(dates, default=""), max(dates, default=""), new, unpaired, touched, apart)
+    return Probed(
+        *sides, min(dates, default=""), max(dates, default=""), new, unpaired, touched, apart, (before, after)
+    )

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
+from pathlib import Path
 from typing import Final
 
 from pytest_novelty.audits import SHORT_KEY, Places
@@ -39,14 +40,21 @@ class SharedAudits:
         own = os.getpid()
         with self._store.writing() as connection:
             connection.executemany(_TAKE, [(self._run, key, own, time.time()) for key in keys])
-        mine = set()
+        return {key for key, pid in self._claims(keys) if pid == own or self._inherits(key, pid, own)}
+
+    def inherit(self, keys: Sequence[str]) -> set[str]:
+        """Those of the audits whose process is gone, and that are this process's from now on."""
+        own = os.getpid()
+        return {key for key, pid in self._claims(keys) if pid != own and self._inherits(key, pid, own)}
+
+    def _claims(self, keys: Sequence[str]) -> Iterator[tuple[str, int]]:
         for start in range(0, len(keys), _IN_LIMIT):
             part = keys[start : start + _IN_LIMIT]
             query = f"SELECT key, pid FROM audited WHERE run = ? AND key IN ({','.join('?' * len(part))})"
-            for key, pid in self._store.rows(query, (self._run, *part)):
-                if pid == own or (not _lives(pid) and self._store.update(_INHERIT, (own, self._run, key, pid))):
-                    mine.add(key)
-        return mine
+            yield from self._store.rows(query, (self._run, *part))
+
+    def _inherits(self, key: str, pid: int, own: int) -> bool:
+        return not _lives(pid) and bool(self._store.update(_INHERIT, (own, self._run, key, pid)))
 
 
 def share_audits(plan: Plan, store: VerdictStore, run: str, workers: int) -> SharedAudits | None:
@@ -63,21 +71,34 @@ def _lives(pid: int) -> bool:
         return False
     except OSError:  # it is somebody's
         return True
-    return True
+    return not _is_ended(pid)
+
+
+def _is_ended(pid: int) -> bool:
+    """It died, and the controller has yet to take note: until then its number is kept (told where there is ``/proc``)."""
+    try:
+        told = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return False
+    return told.rpartition(")")[2].split()[:1] == ["Z"]
 
 
 def tell_audits(results: Iterable[CaseResult]) -> list[CaseResult]:
     """The results of all workers, with what one of them was told of statements that another one's cases make as well. What a
-    worker asked that did not end its case stays unchecked.
+    worker asked that did not end its case stays unchecked, and is counted with the first case that waits for it.
     """
     held = list(results)
     said: dict[str, bool | None] = {}
     for result in held:
-        said.update(result.audits.told)
-    return [_told(result, said) if result.audits.elsewhere else result for result in held]
+        for key, opinion in result.audits.told.items():
+            said[key] = said.get(key) if opinion is None else opinion
+    lost: set[str] = set()
+    return [_told(result, said, lost) if result.audits.elsewhere else result for result in held]
 
 
-def _told(result: CaseResult, said: dict[str, bool | None]) -> CaseResult:
+def _told(result: CaseResult, said: dict[str, bool | None], lost: set[str]) -> CaseResult:
+    own = {key[:SHORT_KEY] for key, *_ in result.audits.elsewhere} - said.keys() - lost
+    lost |= own
     votes = list(result.outcome.votes)
     opinions = [list(row) for row in result.audits.opinions]
     for key, auditor, statement, places, released in result.audits.elsewhere:
@@ -87,7 +108,7 @@ def _told(result: CaseResult, said: dict[str, bool | None]) -> CaseResult:
         if auditor == 0:
             _each(votes, places, partial(_by_ours, opinion))
             _each(votes, released, partial(_by_release, opinion))
-    audits = result.audits._replace(opinions=tuple(map(tuple, opinions)))
+    audits = result.audits._replace(opinions=tuple(map(tuple, opinions)), lost=len(own))
     return result._replace(outcome=result.outcome._replace(votes=tuple(votes)), audits=audits)
 
 

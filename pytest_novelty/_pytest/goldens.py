@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 import pytest
 
 from pytest_novelty._pytest.ids import slug
-from pytest_novelty._pytest.probes import compare_with_store, note_left_out
+from pytest_novelty._pytest.probes import compare_with_store, evidence_of_probe, note_left_out
 from pytest_novelty.errors import GoldenError, NoveltyError, SettingsError
 from pytest_novelty.files import write_atomically
 from pytest_novelty.golden import Golden, check_against, judged_all, make_golden, merge, read_text, write_text
@@ -129,7 +129,9 @@ class Goldens:
         usages = [r.usage for r in report.outcomes if (r.judge, r.suite, r.variant) == place]
         reused = sum(usage.reused for usage in usages)
         asked = sum(usage.made for usage in usages)
-        drift = compare(report.plan, planned, judge, old, new, f"{FOLDER}/{path.name}", (reused, reused + asked))
+        evidence = evidence_of_probe(report, planned, judge, generation) if generation else None
+        reuse = (reused, reused + asked)
+        drift = compare(report.plan, planned, judge, old, new, f"{FOLDER}/{path.name}", reuse, evidence=evidence)
         if self.updates and write:
             whole = judged_all(new, planned.suite)
             drift = replace(drift, recorded=True, unremoved=() if whole else drift.removed)

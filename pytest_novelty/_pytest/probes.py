@@ -11,6 +11,7 @@ from pytest_novelty.reports.text import plural
 
 if TYPE_CHECKING:
     from pytest_novelty.drifting import Drift
+    from pytest_novelty.evidence_drift import EvidenceDrift
     from pytest_novelty.judges.base import Judge
     from pytest_novelty.plan import SuitePlan
     from pytest_novelty.results import Report
@@ -19,18 +20,37 @@ if TYPE_CHECKING:
 def compare_with_store(report: Report, planned: SuitePlan, judge: Judge, generation: str) -> Iterator[Drift]:
     """The comparison of a probe with what the store had; what has no counterpart is noted. Raises StoreError."""
     from pytest_novelty.drifting import compare  # numpy: workers never need it
+    from pytest_novelty.evidence_drift import compare_evidence
 
     judged = judged_of(report, planned, judge)
-    store = open_store(report.plan.settings.store, offline=False)
-    try:
-        found = read_probed(report.plan, planned, judge, store, generation, judged)
-    finally:
-        store.close()
+    found = _read(report, planned, judge, generation)
     report.notes += _notes(found, planned.suite.name, judge.name, len(judged))
     if found.before.entries:
         dates = " to ".join(dict.fromkeys((found.first[:10], found.last[:10])))
         against = f"the store ({dates})"
-        yield compare(report.plan, planned, judge, found.before, found.after, against, is_golden=False)
+        evidence = compare_evidence(report.plan, planned, judge, *found.results)
+        yield compare(
+            report.plan, planned, judge, found.before, found.after, against, is_golden=False, evidence=evidence
+        )
+
+
+def evidence_of_probe(report: Report, planned: SuitePlan, judge: Judge, generation: str) -> EvidenceDrift | None:
+    """How evidence compares with what the store had, for a probe whose verdicts are compared with golden ones, which have none.
+    Raises StoreError.
+    """
+    from pytest_novelty.evidence_drift import compare_evidence, no_evidence
+
+    if no_evidence(planned) is None:
+        return None
+    return compare_evidence(report.plan, planned, judge, *_read(report, planned, judge, generation).results)
+
+
+def _read(report: Report, planned: SuitePlan, judge: Judge, generation: str) -> Probed:
+    store = open_store(report.plan.settings.store, offline=False)
+    try:
+        return read_probed(report.plan, planned, judge, store, generation, judged_of(report, planned, judge))
+    finally:
+        store.close()
 
 
 def judged_of(report: Report, planned: SuitePlan, judge: Judge) -> set[str]:

@@ -20,6 +20,8 @@ def complete(data: dict[str, Any]) -> None:
     for outcome in _rows(data, "outcomes"):
         outcome.setdefault("grounds", None)
         outcome.setdefault("invented", None)
+    for item in _rows(data, "drift"):
+        item.setdefault("evidence", None)
     for item in _rows(data, "comparisons"):
         item.setdefault("verified_f1", None)
     for item in _rows(data, "grounding"):

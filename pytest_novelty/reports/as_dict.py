@@ -9,7 +9,6 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from pytest_novelty.drifting import drift_to_dict
 from pytest_novelty.files import write_atomically
 from pytest_novelty.granularity import CAPS, TOKENIZER
 from pytest_novelty.instances import instance_digest
@@ -34,6 +33,7 @@ def report_to_dict(report: Report) -> dict[str, Any]:
     from pytest_novelty.reports.as_published import published_to_dict
     from pytest_novelty.reports.auditors import auditors_to_dict, routing_to_dicts
     from pytest_novelty.reports.between_runs import comparison_to_dict
+    from pytest_novelty.reports.drift import drift_to_dict
     from pytest_novelty.reports.grounding import grounding_to_dict
     from pytest_novelty.results import versions
 

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 from pytest_novelty.changes import SERVED
 from pytest_novelty.deciding import FAIL, INCONCLUSIVE, PASS
 from pytest_novelty.drifting import DRIFTED, UNTOLD
+from pytest_novelty.evidence_drift import evidence_to_dict
 from pytest_novelty.reports.tables import DECISIONS, new_table, styled
 from pytest_novelty.reports.text import clean, plural
 
 if TYPE_CHECKING:
     from pytest_novelty.drifting import Differing, Drift
+    from pytest_novelty.model import Json
     from pytest_novelty.results import Report
 
 _LISTED: Final = 15
@@ -85,3 +87,34 @@ def how_to_accept(drift: Drift) -> str:
 
 def _is_stale(drift: Drift) -> bool:
     return drift.decision == PASS and bool(drift.changes or drift.unrecorded)
+
+
+def drift_to_dict(drift: Drift) -> Mapping[str, Json]:
+    """As it stands in the report."""
+    return {
+        "judge": drift.judge,
+        "suite": drift.suite,
+        "against": drift.against,
+        "verdict": drift.verdict,
+        "decision": drift.decision,
+        "sentence": drift.sentence,
+        "changes": [{"kind": kind, "sentence": sentence} for kind, sentence in drift.changes],
+        "n": drift.n,
+        "exact": drift.exact,
+        "flip_rate": drift.flip_rate.to_dict(),
+        "vote_shift": drift.vote_shift.to_dict(),
+        "p": drift.p,
+        "p_holm": drift.p_holm,
+        "differing": [
+            {"instance": item.instance, "before": item.before, "after": item.after, "label_differs": item.label_differs}
+            for item in drift.differing
+        ],
+        "added": list(drift.added),
+        "reworded": list(drift.reworded),
+        "removed": list(drift.removed),
+        "unrecorded": list(drift.unrecorded),
+        "relabelled": list(drift.relabelled),
+        "reused": drift.reused,
+        "votes": drift.votes,
+        "evidence": evidence_to_dict(drift.evidence),
+    }

@@ -455,3 +455,43 @@ def twice_as_grouping(folder: Path) -> None:
     made.mkdir()
     (made / "instances.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     (made / "suite.yaml").write_text((shipped / "suite.yaml").read_text().replace("landmarks-grouping", "twice"))
+
+
+MORTAL = """
+    import os, signal
+
+    def judge(request):
+        spans = [paper.text.split(". ")[0] + "." for paper in request.papers]
+        evidence = {"1": spans[0], "2": spans[1]}
+        return {"groups": [{"paper_indices": [1, 2], "evidence": evidence, "reason": "Both do."}]}
+
+    def auditor(request):
+        flag = HERE / "died"
+        if os.environ.get("PYTEST_XDIST_WORKER") and not flag.exists():
+            flag.touch()
+            os.kill(os.getpid(), signal.SIGKILL)
+        return {"supported": True}
+
+    judge.version = auditor.version = "1"
+    judge.uses_prompt = auditor.uses_prompt = False
+    judge.family, auditor.family = "one", "other"
+
+    def pytest_novelty_judges():
+        return {"judge": judge, "auditor": auditor}
+"""
+
+
+def test_a_worker_that_dies_in_an_audit_leaves_nothing_unsaid(lab: Lab) -> None:
+    """Others ask about what it was to ask; what none of them does is told."""
+    lab.judges(MORTAL)
+    twice_as_grouping(lab.path)
+    ran = lab.judge("judge", "twice", "--novelty-auditor=auditor", dist="-n2")
+    assert (lab.path / "died").exists()
+    assert ran.ret == 1  # xdist fails the case that was being judged
+    judged = ran.report["outcomes"]
+    assert len(judged) == 11
+    grounds = [ground for row in judged for vote in row["grounds"] for ground in vote]
+    open_ones = [ground for ground in grounds if ground["supported"] is None]
+    told = [text for text in ran.report["findings"] if "worker that died" in text]
+    assert bool(open_ones) == bool(told), (len(open_ones), told)
+    assert len(open_ones) < len(grounds) / 2

@@ -178,3 +178,73 @@ def test_every_embedded_suite_is_compared_with_what_the_baseline_said(lab: Lab) 
     assert {item["suite"]: item["verdict"] for item in ran.report["drift"]} == dict.fromkeys(
         embedded_suites(), "the same"
     )
+
+
+_CITES = """
+    import random
+    def judge(request):
+        told = (HERE / "state").read_text().split()
+        spans = [paper.text.split(". ")[0] + "." for paper in request.papers]
+        if "invents" in told or ("sometimes" in told and random.random() < 0.1):
+            spans = ["Unicorns gallop over purple meadows at noon." for _ in spans]
+        if request.protocol == "similarity":
+            return {"is_similar": True, "evidence_a": spans[0], "evidence_b": spans[1], "reason": "z"}
+        evidence = {str(place + 1): span for place, span in enumerate(spans)}
+        members = [place + 1 for place, _ in enumerate(spans)]
+        return {"groups": [{"paper_indices": members, "evidence": evidence, "reason": "z"}]}
+    judge.version, judge.uses_prompt = "1", False
+    def pytest_novelty_judges():
+        return {"judge": judge}
+"""
+ALONE = "labels alone: evidence is not compared (--novelty-baseline compares it)"
+
+
+@pytest.mark.parametrize("suite", ["landmarks-similarity", "landmarks-grouping"])
+def test_a_probe_sees_evidence_that_becomes_fabricated(lab: Lab, suite: str, dist: str) -> None:
+    lab.judges(_CITES)
+    state(lab, "sometimes")
+    lab.judge("judge", suite, "--novelty-sample=20")
+    quiet = lab.judge("judge", suite, "--novelty-probe=20", dist=dist)
+    assert drift(quiet)["decision"] == "pass", quiet.said
+    assert "of positive votes before" in quiet.plain
+    assert "within its noise" in " ".join(quiet.plain.split())
+    state(lab, "invents")
+    worse = lab.judge("judge", suite, "--novelty-probe=20", "--novelty-report=out.md", dist=dist)
+    worse.assert_clean()
+    found = drift(worse)
+    assert (worse.ret, found["verdict"], found["decision"], found["differing"]) == (1, "drifted", "fail", [])
+    assert (found["evidence"]["compared"], found["evidence"]["worse"]) == (True, True)
+    rate = found["evidence"]["rates"][0]
+    assert (rate["metric"], rate["after"]) == ("hallucination_rate_all", 1)
+    assert rate["before"] < 0.3
+    assert rate["p_holm"] < 0.01
+    assert found["sentence"].startswith("worse beyond its noise: evidence not in what was shown in ")
+    assert "worse beyond its noise: evidence not in what was shown" in (lab.path / "out.md").read_text()
+    assert "worse beyond its noise: evidence not in what was shown" in " ".join(worse.plain.split())
+
+
+def test_golden_verdicts_say_that_they_are_labels_alone(lab: Lab) -> None:
+    lab.judges(_CITES)
+    state(lab, "quiet")
+    sample = ("judge", "landmarks-similarity", "--novelty-sample=20")
+    lab.judge(*sample, *UPDATE)
+    state(lab, "invents")
+    same = lab.judge(*sample, "--novelty-refresh", "--novelty-report=out.md")
+    assert judged(same) == ("pass", "the same")
+    assert drift(same)["evidence"] == {"compared": False, "worse": False, "rates": []}
+    assert ALONE in " ".join(same.plain.split())
+    assert ALONE in (lab.path / "out.md").read_text()
+    shutil.rmtree(lab.path / ".novelty")
+    state(lab, "quiet")
+    lab.judge(*sample)
+    state(lab, "invents")
+    probed = lab.judge("judge", "landmarks-similarity", "--novelty-probe=20")
+    assert (probed.ret, *judged(probed)) == (1, "fail", "drifted")
+    assert drift(probed)["evidence"]["worse"] is True
+
+
+def test_evidence_is_nothing_to_verdicts_that_cite_none(lab: Lab) -> None:
+    lab.judge("judge", "landmarks-entailment", "--novelty-sample=10", *UPDATE)
+    again = lab.judge("judge", "landmarks-entailment", "--novelty-sample=10")
+    assert drift(again)["evidence"] is None
+    assert "evidence is not compared" not in again.plain

@@ -22,7 +22,6 @@ from pytest_novelty.drifting import (
     Drift,
     compare,
     compare_all,
-    drift_to_dict,
     nothing_found,
 )
 from pytest_novelty.golden import Golden, make_golden, read_text, write_text
@@ -33,6 +32,7 @@ from pytest_novelty.model import Suite
 from pytest_novelty.outcomes import Usage
 from pytest_novelty.plan import Plan, SuitePlan
 from pytest_novelty.protocols import PROTOCOLS
+from pytest_novelty.reports.drift import drift_to_dict
 from pytest_novelty.settings import Settings
 from pytest_novelty.validation import compile_check, load_schema
 

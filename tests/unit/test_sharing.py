@@ -12,7 +12,10 @@ from typing import Any
 import pytest
 
 from pytest_novelty import evaluate
+from pytest_novelty.findings import find_lacking_audits
 from pytest_novelty.outcomes import CaseResult
+from pytest_novelty.plan import Plan
+from pytest_novelty.settings import Settings
 from pytest_novelty.sharing import SharedAudits, tell_audits
 from pytest_novelty.store import SqliteStore
 from pytest_novelty.verdicts import Released
@@ -142,3 +145,44 @@ def test_a_statement_is_asked_once_also_when_all_is_asked_anew() -> None:
     report = evaluate({"planted": planted("perfect")}, make_suite("similarity"), auditor={"asked": asked}, refresh=True)
     assert len(asked.asked) == 6
     assert (report.calls.made, report.calls.audits, report.calls.unfinished) == (18, 6, 0)
+
+
+def test_what_a_killed_process_left_is_taken_over_before_its_parent_takes_note(tmp_path: Path, pids: Any) -> None:
+    """A dead child keeps its number until then."""
+    store, own = SqliteStore(tmp_path / "store.sqlite"), os.getpid()
+    killed = subprocess.Popen([sys.executable, "-c", "import sys; sys.stdin.read()"], stdin=subprocess.PIPE)
+    pids(killed.pid)
+    assert SharedAudits(store, "run").take(["a", "b"]) == {"a", "b"}
+    pids(own)
+    shared = SharedAudits(store, "run")
+    assert shared.take(["a", "c"]) == {"c"}
+    assert shared.inherit(["a", "c", "unknown"]) == set()
+    killed.kill()
+    os.waitid(os.P_PID, killed.pid, os.WEXITED | os.WNOWAIT)
+    assert shared.inherit(["a", "c", "unknown"]) == {"a"}
+    assert shared.inherit(["a"]) == set()  # it is its own now
+    assert shared.take(["b"]) == {"b"}
+    killed.communicate()
+    store.close()
+
+
+def test_what_a_worker_takes_with_it_is_told_once() -> None:
+    _, parts = divided()
+    keys = {key for key, *_ in parts[1].audits.elsewhere}
+    told = tell_audits([parts[1], parts[1]])
+    assert [result.audits.lost for result in told] == [len(keys), 0]
+    (found,) = find_lacking_audits(Plan(Settings(("planted",), Path()), (), {}), told)
+    assert found.startswith(f"{len(keys)} statements of planted on made were being audited by ")
+    assert "worker that died, or was stopped, before it told" in found
+    assert "run again" in found
+    whole = tell_audits(parts)
+    assert [result.audits.lost for result in whole] == [0, 0]
+
+
+def test_an_audit_that_nobody_was_to_pay_for_is_not_lost() -> None:
+    _, parts = divided()
+    keys = dict.fromkeys((key for key, *_ in parts[1].audits.elsewhere), None)
+    unpaid = parts[0]._replace(audits=parts[0].audits._replace(told=keys, unpaid=len(keys)))
+    assert [result.audits.lost for result in tell_audits([unpaid, parts[1]])] == [0, 0]
+    both = tell_audits([parts[0], unpaid, parts[1]])  # one case was answered, another one of it was not
+    assert both[2].outcome == tell_audits(parts)[1].outcome
