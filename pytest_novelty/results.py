@@ -40,6 +40,7 @@ from pytest_novelty.metrics.auditors import Auditors
 from pytest_novelty.metrics.catalogue import FamilyMetric, PairMetric, get_metric
 from pytest_novelty.metrics.comparison import Comparison
 from pytest_novelty.metrics.resampling import Resampler
+from pytest_novelty.metrics.retrieval import sum_usd
 from pytest_novelty.metrics.view import Estimate, View, label_by_cross_validation
 from pytest_novelty.model import REFERENCE
 from pytest_novelty.outcomes import CaseResult
@@ -311,11 +312,11 @@ def _count_calls(plan: Plan, outcomes: Sequence[CaseResult], run: Made) -> Calls
         for name, value in zip(("p50", "p90", "p99", "max"), np.percentile(latencies, [50, 90, 99, 100]), strict=True):
             percentiles[name] = float(value)
     unpriced = sum(use.unpriced for use in uses)
-    known = sum(use.cost_usd for use in uses)
+    known = sum_usd(use.cost_usd for use in uses)
     made = sum(use.made for use in uses)
     unfinished = max(0, run.calls - made)
     if unfinished:  # asked ahead of cases that then did not run, or stopped in the middle of one: paid for all the same
-        made, unpriced, known = run.calls, max(unpriced, run.unpriced), max(known, run.known_usd)
+        made, unpriced, known = run.calls, max(unpriced, run.unpriced), max(known, sum_usd([run.known_usd]))
     return Calls(
         planned=sum(case.planned_calls for case in plan.cases()),
         reused=sum(use.reused for use in uses),

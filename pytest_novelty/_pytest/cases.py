@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from pytest_novelty.errors import MissingVerdictError, NoveltyError
 from pytest_novelty.model import ERROR, OK, TIE, TIMEOUT, WRONG, Instance, Outcome, Record, Suite, Variant, Vote
 
 if TYPE_CHECKING:
@@ -96,3 +97,17 @@ LETTERS = {
 
 def letter_of(outcome: Outcome) -> str:
     return "i" if any(vote.status != OK for vote in outcome.votes) else LETTERS[outcome.result]
+
+
+class SaidOnce:
+    """What stops a judge is the same for every case that is left: the first says it, the others name the first."""
+
+    def __init__(self) -> None:
+        self._first: dict[str, str] = {}
+
+    def tell(self, problem: NoveltyError, who: str) -> str:
+        text = plain(str(problem))
+        if isinstance(problem, MissingVerdictError):  # of one case, though it may read alike
+            return text
+        first = self._first.setdefault(text, who)
+        return text if first == who else f"not judged, for the same reason as {first}"

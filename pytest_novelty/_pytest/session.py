@@ -17,7 +17,7 @@ import pytest
 from pytest_novelty._pytest.against import Against
 from pytest_novelty._pytest.arguments import read_arguments, real_argument, replace_arguments
 from pytest_novelty._pytest.attached import ATTRIBUTE, UNRECORDED, WIRE
-from pytest_novelty._pytest.cases import letter_of, plain
+from pytest_novelty._pytest.cases import SaidOnce, letter_of, plain
 from pytest_novelty._pytest.collecting import Collecting, load_report_modules
 from pytest_novelty._pytest.goldens import Goldens
 from pytest_novelty._pytest.ids import case_ids, gate_id
@@ -54,7 +54,6 @@ from pytest_novelty.wire import from_wire, to_wire
 
 if TYPE_CHECKING:
     from pytest_novelty.results import Report
-
 
 _HEAD: Final = '{"is":"'
 
@@ -105,6 +104,7 @@ class NoveltySession:
         self._against = Against()
         self.goldens = Goldens(config)
         self._known_references: set[str] = set()
+        self._said_once = SaidOnce()
 
     # --- start ----------------------------------------------------------------------------------------------
 
@@ -278,7 +278,7 @@ class NoveltySession:
                 pytest.exit(f"pytest-novelty: {self.stopped}", returncode=pytest.ExitCode.USAGE_ERROR)
         if isinstance(problem, StoreError) and not self.is_worker:  # xdist takes a worker's exit for a crash
             pytest.exit(f"pytest-novelty: {problem}", returncode=pytest.ExitCode.INTERNAL_ERROR)
-        pytest.fail(plain(str(problem)), pytrace=False)
+        pytest.fail(self._said_once.tell(problem, item.name), pytrace=False)
 
     def _to_text(self, result: CaseResult, case: Case) -> str:
         """The wire form behind a fixed head, whose letter is read without parsing the rest."""

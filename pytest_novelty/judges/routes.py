@@ -41,9 +41,12 @@ class Route(NamedTuple):
 
 def read_route(text: str, source: str, base: Path, registered: Container[str] = ()) -> Route:
     """``FAMILY=JUDGE``, ``*=JUDGE`` or a judge for all. Judges may have ``=`` in what names them: a registered name, a file that
-    exists and whatever has a slash or a colon before it is a judge. Raises SettingsError for a row without one of its sides.
+    exists and whatever has a slash or a colon before it is a judge. Raises SettingsError for a row without one of its sides, and
+    for an empty one.
     """
     text = text.strip()
+    if not text:
+        raise SettingsError(f"{source} is empty", hint="Name a judge, or leave it out")
     family, sign, auditor = (part.strip() for part in text.partition("="))
     if not sign or text in registered or _HAS_PLACE.search(family) or (base / text).is_file():
         return Route(EVERY, text, source, base)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
@@ -41,11 +42,16 @@ def retrieval_overlap(view: View) -> Computed:
     return mean_in_unit(view, np.array(values, dtype=np.float64), "" if np.isfinite(values).any() else NO_TRACE_NOTE)
 
 
+def sum_usd(costs: Iterable[float]) -> float:
+    """The same however processes divide what is added up: floats tell more digits than any price has."""
+    return round(math.fsum(costs), 12)
+
+
 def cost_usd(view: View) -> Estimate:
     """What the calls made in this run cost. Calls whose cost is unknown make it undefined, never 0."""
     unpriced = sum(result.usage.unpriced for result in view.results)
     made = sum(result.usage.made for result in view.results)
-    known = sum(result.usage.cost_usd for result in view.results)
+    known = sum_usd(result.usage.cost_usd for result in view.results)
     if unpriced:
         note = f"the cost of {unpriced} of {made} calls is unknown" + (
             f"; the others cost ${known:.4f}" if known else ""

@@ -114,6 +114,13 @@ def test_a_cost_that_nobody_tells(ready: Lab, dist: str) -> None:
     assert len(ran.calls) == 5
     assert "the answers of judge 'silent' do not say what they cost" in ran.plain
     assert "Declare cost_usd_per_call on the judge, or return cost_usd with each answer" in ran.plain
+    workers = 2 if dist else 1
+    assert (
+        1
+        <= " ".join(ran.plain.partition("short test summary")[0].split()).count("do not say what they cost")
+        <= workers
+    )
+    assert "not judged, for the same reason as test_novelty[" in ran.plain
     assert "Traceback" not in ran.said
     assert "INTERNALERROR" not in ran.said
 

@@ -91,7 +91,7 @@ JUDGES: dict[str, _Judge] = {
     ),
     "all, invents": planted(lambda kelp, count: list(range(count)), lambda text: "Robots paint the hull at night."),
     "all, mute": planted(lambda kelp, count: list(range(count)), lambda text: ""),
-    "all, no reason": planted(lambda kelp, count: list(range(count)), reason=""),
+    "all, no reason": planted(lambda kelp, count: list(range(count)), lambda text: text.split(". ")[0] + ".", ""),
     "audits": _audits(lambda request: request.reason == _REASON),
     "believes all": _audits(lambda request: True),
     "doubts all": _audits(lambda request: False),

@@ -13,6 +13,7 @@ from pytest_novelty.metrics.causes import find_causes, order_p
 from pytest_novelty.metrics.pairing import Pair
 from pytest_novelty.metrics.permutation import holm
 from pytest_novelty.metrics.power import detectable_shift
+from pytest_novelty.metrics.retrieval import sum_usd
 from pytest_novelty.metrics.view import View
 from pytest_novelty.model import Axes, Variant
 from pytest_novelty.plan import SuitePlan
@@ -91,3 +92,9 @@ def test_what_moves_a_verdict_is_tested_by_whole_clusters(make_view: Callable[..
         assert find_causes(Pair(one, other)).silenced == pytest.approx(p)
         pulls = [make_view([word] * 12, clusters=group) for word in ("xxx yyy", "xxx xxx")]
         assert find_causes(Pair(*pulls)).together == pytest.approx(2 * p)  # the least of two, by Holm
+
+
+def test_costs_add_up_to_the_same_however_they_are_divided() -> None:
+    assert sum([0.01] * 12) != 0.12
+    assert sum_usd([0.01] * 12) == sum_usd([sum([0.01] * 5), sum([0.01] * 7)]) == sum_usd([sum([0.01] * 12)]) == 0.12
+    assert sum_usd([1e-8] * 3) == 3e-8

@@ -97,6 +97,12 @@ def test_a_row(tmp_path: Path, text: str, family: str, named: str) -> None:
     assert (route.family, route.auditor) == (family, named)
 
 
+@pytest.mark.parametrize("text", ["", "  "])
+def test_an_empty_row(text: str) -> None:
+    with pytest.raises(SettingsError, match="--novelty-auditor is empty"):
+        plan_of("my-gpt", (text,))
+
+
 @pytest.mark.parametrize(("text", "lacking"), [("gpt=", "no auditor"), ("=gem", "no family"), ("=", "no family")])
 def test_a_row_with_one_side(text: str, lacking: str) -> None:
     with pytest.raises(SettingsError, match=f"--novelty-auditor has '{text}', which names {lacking}"):
