@@ -23,7 +23,8 @@ _JUDGE = """
         log_paper(request)
         told = (HERE / "state").read_text().split()
         asked = (request.instance_id, request.order, request.sample)
-        times = sum(line.split("\\t")[1::2] == [asked[0], str(asked[1])] for line in (HERE / "calls.log").read_text().splitlines())
+        own = "\\t".join(map(str, (request.instance_id, request.variant, request.order, request.sample)))
+        times = (HERE / "calls.log").read_text().count(own + "\\n")  # of this vote alone: others are asked at the same time
         yes = int(request.instance_id[:4], 16) % 2 == 0
         if "turned" in told:
             yes = not yes
@@ -185,7 +186,7 @@ _CITES = """
     def judge(request):
         told = (HERE / "state").read_text().split()
         spans = [paper.text.split(". ")[0] + "." for paper in request.papers]
-        if "invents" in told or ("sometimes" in told and random.random() < 0.1):
+        if "invents" in told or ("sometimes" in told and random.Random(f"{told} {request}").random() < 0.1):
             spans = ["Unicorns gallop over purple meadows at noon." for _ in spans]
         if request.protocol == "similarity":
             return {"is_similar": True, "evidence_a": spans[0], "evidence_b": spans[1], "reason": "z"}
@@ -202,8 +203,9 @@ ALONE = "labels alone: evidence is not compared (--novelty-baseline compares it)
 @pytest.mark.parametrize("suite", ["landmarks-similarity", "landmarks-grouping"])
 def test_a_probe_sees_evidence_that_becomes_fabricated(lab: Lab, suite: str, dist: str) -> None:
     lab.judges(_CITES)
-    state(lab, "sometimes")
+    state(lab, "sometimes 1")
     lab.judge("judge", suite, "--novelty-sample=20")
+    state(lab, "sometimes 2")
     quiet = lab.judge("judge", suite, "--novelty-probe=20", dist=dist)
     assert drift(quiet)["decision"] == "pass", quiet.said
     assert "of positive votes before" in quiet.plain

@@ -426,7 +426,7 @@ def test_the_report_names_the_profile_and_fits_its_schema(planted: Report) -> No
     assert violation(data, load_schema("report")) is None
     assert data["run"]["profile"] == data["run"]["suites"][0]["profile"] == AS_PUBLISHED
     assert data["published"][0]["figures"][0]["name"] == "accuracy"
-    grounds = [ground for row in data["outcomes"] for vote in row["grounds"] or () for ground in vote]
+    grounds = [ground for row in data["outcomes"] for vote in row["grounds"] or () for ground in vote or ()]
     assert grounds
     assert all("released" not in ground for ground in grounds)
 
