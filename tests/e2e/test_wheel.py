@@ -53,7 +53,7 @@ def test_main_job(installed: Path, tmp_path: Path, options: list[str]) -> None:
     assert "lexical" in output
     assert "132 pairs" in output
     report = json.loads((tmp_path / "report.json").read_text(encoding="ascii"))
-    assert len(report["outcomes"]) == 132 + 198
+    assert len(report["outcomes"]) == 132 + 198 + 346 + 34 + 62 + 80
     assert {gate["decision"] for gate in report["gates"]} <= {"pass", "inconclusive"}
 
 
