@@ -216,7 +216,9 @@ def test_a_judge_that_broke_ends_the_run_soon_and_what_the_other_answers_meanwhi
 ) -> None:
     """Cases come judge by judge for each instance, so that the run meets the broken judge at once."""
     lab.suite(n=200, votes=1)
-    with serving(key="another", latency_s=1.0) as refusing:  # the sound one has answered by then, on a busy machine too
+    with serving(
+        latency_s=1.0, rates={"401": 1.0}
+    ) as refusing:  # the other has answered by then, on a busy machine too
         judge_file(lab, refusing, name="broken")
         (lab.path / "judge.yaml").rename(lab.path / "broken.yaml")
         judge_file(lab, server, name="sound")
