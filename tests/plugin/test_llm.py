@@ -230,10 +230,13 @@ def test_a_judge_that_broke_ends_the_run_soon_and_what_the_other_answers_meanwhi
         assert len(refusing.requests()) <= 2 * 16
     paid = len([item for item in server.requests() if item.paid])
     assert 0 < paid < 200  # it was asked beside the other, and not all that it could be
-    assert [row[2] for row in stored(lab)] == ["ok"] * paid
+    kept = [row[2] for row in stored(lab)]
+    assert set(kept) == {"ok"}
+    lost = paid - len(kept)
+    assert 0 <= lost <= (16 if dist else 0)  # a worker that xdist ends from outside loses at most what was in flight
     ran = run(lab)
-    assert ran.report["calls"]["reused"] == paid
-    assert len([item for item in server.requests() if item.paid]) == 200
+    assert ran.report["calls"]["reused"] == len(kept)
+    assert len([item for item in server.requests() if item.paid]) == 200 + lost
 
 
 def test_what_was_answered_before_a_stop_is_kept_and_not_paid_for_again(lab: Lab, server: Server, dist: str) -> None:
