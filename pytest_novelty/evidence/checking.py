@@ -71,7 +71,7 @@ _ECHOES: Final = frozenset(
     }
 )
 _EMPTY_WORDS: Final = FUNCTION | frozenset(
-    "same some very each most more other only what when where while about both these they them your ours".split()  # noqa: SIM905
+    "same some very each most more other only what when where while about both these they them your ours".split()  # noqa: SIM905 - words read better in a line
 )
 _WORD: Final = re.compile(r"[\u3040-\u9fff\uac00-\ud7a3]|[^\W_\u3040-\u9fff\uac00-\ud7a3]+")
 """Where words are written without spaces, a letter counts as one."""

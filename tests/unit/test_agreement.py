@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from dataclasses import replace
-from importlib.util import module_from_spec, spec_from_file_location
-from pathlib import Path
-from types import ModuleType
 
 import numpy as np
 import pytest
@@ -20,6 +16,7 @@ from pytest_novelty.metrics.intervals import wilson
 from pytest_novelty.metrics.sampled import Items
 from pytest_novelty.model import Request, Suite
 from pytest_novelty.suites import embedded_suites, load_suite
+from tests.scripts import load_calibration
 
 
 def repeated(*parts: tuple[bool | None, int]) -> list[bool | None]:
@@ -230,16 +227,7 @@ def test_clusters_that_agree_count_once() -> None:
     assert clustered.low < alone.low
 
 
-def load_calibration() -> ModuleType:
-    spec = spec_from_file_location("calibration_agreement", Path(__file__).parents[1] / "calibration" / "agreement.py")
-    assert spec is not None
-    assert spec.loader is not None
-    sys.modules["calibration_agreement"] = module = module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-CALIBRATION = load_calibration()
+CALIBRATION = load_calibration("agreement")
 
 
 @pytest.mark.parametrize(("items", "share", "raters"), [(20, 0.5, 2), (80, 0.5, 2), (80, 0.9, 2), (20, 0.5, 3)])

@@ -8,10 +8,8 @@ from __future__ import annotations
 
 import sys
 from functools import cache
-from importlib.util import module_from_spec, spec_from_file_location
 from math import sqrt
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -20,26 +18,12 @@ import pytest
 from pytest_novelty.attribution import COIN, NOTHING, ORDER, TOGETHER, VARIANT
 from pytest_novelty.metrics.resampling import Resampler
 from pytest_novelty.metrics.view import Estimate
+from tests.scripts import CALIBRATION, load_calibration
 
-FOLDER = Path(__file__).parents[1] / "calibration"
 RUNS = 400
 
 
-def load(name: str) -> ModuleType:
-    """A script of the folder, under a name that no package has."""
-    known = f"calibration_{name}"
-    if str(FOLDER) not in sys.path:
-        sys.path.append(str(FOLDER))  # the scripts import each other
-    if known not in sys.modules:
-        spec = spec_from_file_location(known, FOLDER / f"{name}.py")
-        assert spec is not None
-        assert spec.loader is not None
-        sys.modules[known] = module = module_from_spec(spec)
-        spec.loader.exec_module(module)
-    return sys.modules[known]
-
-
-COVERAGE, CAUSES, CELLS, TABLE = load("coverage"), load("causes"), load("cells"), load("table")
+COVERAGE, CAUSES, CELLS, TABLE = map(load_calibration, ("coverage", "causes", "cells", "table"))
 
 
 @cache
@@ -220,7 +204,7 @@ def test_every_cause_is_planted() -> None:
 
 
 def test_the_published_table_has_no_marked_cell() -> None:
-    page = (FOLDER / "TABLE.md").read_text()
+    page = (CALIBRATION / "TABLE.md").read_text()
     assert "Made on 20" in page
     assert "--seed 0" in page
     cells = [line for line in page.splitlines() if line.startswith("| ")]

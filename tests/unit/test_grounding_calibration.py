@@ -2,28 +2,15 @@
 
 from __future__ import annotations
 
-import sys
-from importlib.util import module_from_spec, spec_from_file_location
 from math import sqrt
-from pathlib import Path
-from types import ModuleType
 
 import numpy as np
 import pytest
 
 from pytest_novelty.metrics.cascade import FORMULAS
+from tests.scripts import load_calibration
 
-
-def load() -> ModuleType:
-    spec = spec_from_file_location("calibration_grounding", Path(__file__).parents[1] / "calibration" / "grounding.py")
-    assert spec is not None
-    assert spec.loader is not None
-    sys.modules["calibration_grounding"] = module = module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-GROUNDING = load()
+GROUNDING = load_calibration("grounding")
 RUNS = 150
 SLACK = 2 * sqrt(0.93 * 0.07 / RUNS)
 
