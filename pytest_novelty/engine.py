@@ -264,8 +264,7 @@ class Engine:
         if granted:
             lane.denied_since = None
             item = lane.queue.popleft()
-            item.reserved_usd = cost
-            item.measures = cost is None
+            lane.note_out(item, cost)
             return [item]
         lane.denied = True  # until a call ends or the watch looks again
         if lane.in_flight == 0 and is_known and not may_come_back(ledger, lane, cost):

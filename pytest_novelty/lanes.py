@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections import deque
 from collections.abc import Callable
@@ -47,6 +48,9 @@ class Lane:
     denied_since: float | None = None
     exhausted: bool = False
     broken: NoveltyError | None = None
+    out: dict[int, Item] = field(default_factory=dict)
+    """Calls that are out and for which money is set aside, by their numbers."""
+    out_lock: threading.Lock = field(default_factory=threading.Lock)
     in_line_as: str = ""
     """Its name, told apart from the same judge's in other workers, in the line of those who wait for money."""
     function: Callable[[Any], Any] = field(init=False)
@@ -80,6 +84,12 @@ class Lane:
         """What to set aside for a call: the price as it was known, or the latest calls' if those cost more."""
         return max(base, sum(self.recent_usd) / len(self.recent_usd)) if self.recent_usd else base
 
+    def note_out(self, item: Item, cost: float | None) -> None:
+        """``cost`` is set aside for this call, or it measures what its judge costs."""
+        item.reserved_usd = cost
+        item.measures = cost is None
+        self.out[item.number] = item
+
     def note_latency(self, seconds: float) -> None:
         self.mean_s = seconds if self.mean_s is None else 0.8 * self.mean_s + 0.2 * seconds
 
@@ -103,23 +113,40 @@ class Overdue:
 
 
 def settle(ledger: Ledger, lane: Lane, item: Item, record: Record) -> None:
-    """Tell the ledger what a call cost."""
+    """Tell the ledger what a call cost, and what those that are still out may cost after what it has shown."""
     if record.cost_usd is not None:
         lane.recent_usd.append(record.cost_usd)
-    if item.measures:
-        ledger.end_measuring(lane.judge.name, record.cost_usd, counts=record.status == OK)
-    elif item.reserved_usd is not None:
-        ledger.settle(item.reserved_usd, item.reserved_usd if record.cost_usd is None else record.cost_usd)
+    with lane.out_lock:
+        lane.out.pop(item.number, None)
+        if item.measures:
+            ledger.end_measuring(lane.judge.name, record.cost_usd, counts=record.status == OK)
+        elif item.reserved_usd is not None:
+            cost = item.reserved_usd if record.cost_usd is None else record.cost_usd
+            ledger.settle(item.reserved_usd, cost)
+            if cost > item.reserved_usd:
+                _set_more_aside(ledger, lane)
+
+
+def _set_more_aside(ledger: Ledger, lane: Lane) -> None:
+    """A call cost more than the most it could: so may the others, whatever was set aside for them when they were sent."""
+    for item in list(lane.out.values()):
+        expected = lane.judge.expect(item.call.request)
+        bound = None if expected is None else expected.bound_usd
+        if bound is not None and item.reserved_usd is not None and bound > item.reserved_usd:
+            ledger.settle(item.reserved_usd - bound, 0.0)
+            item.reserved_usd = bound
 
 
 def give_back(ledger: Ledger | None, lane: Lane, item: Item) -> None:
     """A call came to nothing and will be sent again: what was set aside for it is free."""
     if ledger is None:
         return
-    if item.measures:
-        ledger.end_measuring(lane.judge.name, None, counts=False)
-    elif item.reserved_usd is not None:
-        ledger.settle(item.reserved_usd, 0.0)
+    with lane.out_lock:
+        lane.out.pop(item.number, None)
+        if item.measures:
+            ledger.end_measuring(lane.judge.name, None, counts=False)
+        elif item.reserved_usd is not None:
+            ledger.settle(item.reserved_usd, 0.0)
 
 
 def may_come_back(ledger: Ledger, lane: Lane, cost: float | None) -> bool:

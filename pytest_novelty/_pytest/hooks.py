@@ -18,6 +18,7 @@ from pytest_novelty._pytest.ids import VIRTUAL, case_ids
 from pytest_novelty._pytest.marks import suites_of
 from pytest_novelty._pytest.missing import what_is_unrecorded
 from pytest_novelty._pytest.session import NoveltySession, group_cases
+from pytest_novelty._pytest.signals import undisturbed
 from pytest_novelty.engine import BUDGET_IS_REACHED
 from pytest_novelty.errors import NoveltyError
 from pytest_novelty.tally import Made
@@ -127,6 +128,8 @@ class ActiveHooks:
     def pytest_runtest_makereport(self, item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
         report = yield
         attach(item, report, self.session.stopped)
+        if self.session.is_worker and self.session.stopped:
+            item.session.shouldstop = self.session.stopped  # or it would first work off all that it was given
         return report
 
     @pytest.hookimpl(tryfirst=True)
@@ -204,8 +207,11 @@ class ActiveHooks:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
-        self.session.close()
-        if self.session.is_worker:
+        if not self.session.is_worker:
+            self.session.close()
+        else:
+            with undisturbed():
+                self.session.close(_FINISH_WORKER_S)
             told = (tuple(self.session.made), list(map(plain, self.session.notes)))
             worker: Any = self.config  # xdist gives a worker's config this attribute, which pytest's type lacks
             worker.workeroutput[ATTRIBUTE] = told
@@ -267,6 +273,8 @@ class ActiveHooks:
 
 _FINISH_STOPPED_S: Final = 30.0
 """How long answers that are on their way (and paid for) are waited for when a judge cannot go on; its other calls end at once."""
+_FINISH_WORKER_S: Final = 4.0
+"""The same in a worker, whatever ends it: xdist kills it ten seconds after the controller ended, and interrupts it after five."""
 _SHOWN: Final = {"w": ("w", "WRONG"), "t": ("t", "TIE"), "i": ("i", "INVALID"), "a": ("a", "ABSTAINED")}
 
 

@@ -5,12 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from threading import Barrier, Thread
+from types import SimpleNamespace
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pytest_novelty.budget import MEASURED_CALLS, Ledger, Measured, MemoryLedger, SharedLedger
+from pytest_novelty.judges.base import Expected
+from pytest_novelty.lanes import Item, Lane, give_back, settle
+from pytest_novelty.model import OK
 from pytest_novelty.store import SqliteStore
 
 MakeLedger = Callable[[float], Ledger]
@@ -253,3 +257,26 @@ def test_both_ledgers_behave_alike(
         left = 0.125 * next(n for n in range(16, -1, -1) if n == 0 or ledgers[0].fits_later(0.125 * n))
         assert ledgers[1].fits_later(left)
     store.close()
+
+
+def test_a_call_dearer_than_the_most_it_could_cost_raises_what_is_set_aside_for_the_others(
+    make_ledger: MakeLedger,
+) -> None:
+    """A server that ignores the limit of tokens is met by all calls that are out, not by the next ones alone."""
+    most_usd = [1.0]
+    judge = SimpleNamespace(
+        name="j", function=None, is_async=True, expect=lambda request: Expected(0, 0, None, most_usd[0], 0.0)
+    )
+    lane, ledger = Lane(judge, 4), make_ledger(10.0)  # type: ignore[arg-type]
+    items = [Item(number, SimpleNamespace(request=None)) for number in range(3)]  # type: ignore[arg-type]
+    for item in items:
+        assert ledger.reserve(1.0)
+        lane.note_out(item, 1.0)
+    most_usd[0] = 4.0
+    settle(ledger, lane, items[0], SimpleNamespace(cost_usd=3.0, status=OK))  # type: ignore[arg-type]
+    assert [item.reserved_usd for item in items[1:]] == [4.0, 4.0]
+    assert not ledger.reserve(0.01)  # 3 spent, 8 set aside
+    give_back(ledger, lane, items[1])
+    settle(ledger, lane, items[2], SimpleNamespace(cost_usd=4.0, status=OK))  # type: ignore[arg-type]
+    assert ledger.spent_usd() == 7.0
+    assert ledger.reserve(3.0)
