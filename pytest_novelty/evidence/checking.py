@@ -13,6 +13,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import islice
 from typing import Final
 
 from pytest_novelty.evidence.aligned import ABSENT, NEAR, VERBATIM, Haystack, Located
@@ -245,7 +246,8 @@ def _found(pieces: list[Piece]) -> Finding:
 def _says_little(span: str) -> bool:
     """So few words that many texts have them, whatever they are about."""
     words = [word.casefold() for word in _WORD.findall(span)]
-    return len(words) < _FEWEST[min(sum(map(_has_content, words)), 2)]
+    with_content = islice(filter(_has_content, words), max(_FEWEST))
+    return len(words) < _FEWEST[sum(1 for _ in with_content)]
 
 
 def _has_content(word: str) -> bool:
@@ -297,6 +299,8 @@ def _as_heading(piece: Piece) -> Piece:
 
 
 def _holds(haystack: Haystack, words: str) -> bool:
+    if not haystack.folded.letters:  # mostly so: no list of references, no title
+        return False
     found = locate(words, haystack)
     return bool(found) and all(located.kind != ABSENT for _, located in found)
 

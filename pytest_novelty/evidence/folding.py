@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache, cached_property
@@ -127,13 +128,18 @@ class Folded:
         self.letters = letters
         self.marks = marks
         self._counts = counts
+        self._blocks: dict[int, list[int]] = {}
 
     def place(self, index: int) -> int:
         """The index in ``raw`` of a letter."""
-        block = int(self._before.searchsorted(index, side="right")) - 1
-        start = block * _BLOCK
-        reached = self._counts[start : start + _BLOCK].cumsum()
-        return start + int(reached.searchsorted(index - int(self._before[block]), side="right"))
+        block = bisect_right(self._before, index) - 1
+        return block * _BLOCK + bisect_right(self._reached(block), index - self._before[block])
+
+    def _reached(self, block: int) -> list[int]:
+        """How many letters each place in a block of characters ends. Places are asked for in the neighbourhood of the last."""
+        if block not in self._blocks:
+            self._blocks[block] = self._counts[block * _BLOCK : (block + 1) * _BLOCK].cumsum(dtype=int).tolist()
+        return self._blocks[block]
 
     def places(self, first: int, last: int) -> Integers:
         """The indices in ``raw`` of letters ``first:last``, ascending; equal where one character became several letters."""
@@ -156,15 +162,15 @@ class Folded:
     def letters_before(self, place: int) -> int:
         """How many letters stand before a place."""
         block = place // _BLOCK
-        return int(self._before[block]) + int(self._counts[block * _BLOCK : place].sum())
+        return self._before[block] + int(self._counts[block * _BLOCK : place].sum())
 
     @cached_property
-    def _before(self) -> Integers:
+    def _before(self) -> list[int]:
         """How many letters stand before each block of characters; a place for each letter would take longer than all else."""
         import numpy as np
 
         sums = np.add.reduceat(self._counts, np.arange(0, len(self._counts), _BLOCK), dtype=np.int64)
-        return np.concatenate(([0], np.cumsum(sums)[:-1]))
+        return [0, *np.cumsum(sums)[:-1].tolist()]
 
 
 def is_dated(mark: Mark) -> bool:

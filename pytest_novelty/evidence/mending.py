@@ -28,8 +28,9 @@ def mend(span: str, haystack: Haystack) -> str:
     """The quotation without these. A digit is read as a letter only where the text has the word."""
     marked = _LIST_MARK.match(span)
     span = span[marked.end() :] if marked else span
-    for misread in [*_MISREAD.finditer(span)][:_MOST]:
-        span = span.replace(misread[0], _read(misread[0], haystack))
+    if "0" in span or "1" in span:
+        for misread in [*_MISREAD.finditer(span)][:_MOST]:
+            span = span.replace(misread[0], _read(misread[0], haystack))
     share = _SHARE.search(span)
     if share and (number := number_in(share[1])):
         span = f"{span[: share.start()]}{number} %{span[share.end() :]}"  # too little of it is like what the text has
