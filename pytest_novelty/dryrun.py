@@ -14,9 +14,9 @@ from pytest_novelty.judges.llm.prices import Tokens
 from pytest_novelty.looks import SampleRange
 from pytest_novelty.model import Conclusion, Record
 from pytest_novelty.plan import Plan
+from pytest_novelty.printing import plural, show_usd
 from pytest_novelty.profiles import AS_PUBLISHED
 from pytest_novelty.recording import Recorder
-from pytest_novelty.reports.text import plural, show_usd
 from pytest_novelty.store import NOT_REUSED, MemoryStore, VerdictStore
 from pytest_novelty.verdicts import SIMILAR
 

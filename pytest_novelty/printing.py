@@ -1,4 +1,7 @@
-"""Lines for a person: what no encoding has must not end a command half-way; numbers agree with their nouns; lists end."""
+"""Lines for a person: what no encoding has must not end a command half-way; numbers agree with their nouns; lists end.
+
+What a run says before its first call is made with these: `reports.text`, which knows estimates, needs numpy.
+"""
 
 from __future__ import annotations
 
@@ -18,6 +21,12 @@ def print_lines(lines: Iterable[str]) -> None:
         print(printable(line))
 
 
+def clean(text: str, limit: int = 10_000) -> str:
+    """One line without control characters (a judge's reason may hold escape sequences) and without lone surrogates."""
+    text = " ".join("".join(char if char.isprintable() else " " for char in printable(text)).split())
+    return text if len(text) <= limit else f"{text[: limit - 3]}..."
+
+
 def plural(count: int, noun: str, many: str = "") -> str:
     return f"{count:,} {noun}" if count == 1 else f"{count:,} {many or f'{noun}s'}"
 
@@ -25,3 +34,9 @@ def plural(count: int, noun: str, many: str = "") -> str:
 def name_some(names: Sequence[str], between: str = ", ") -> str:
     """The first five names; that there are more is shown."""
     return between.join([*names[:_NAMED], "..."] if len(names) > _NAMED else names)
+
+
+def show_usd(value: float | None) -> str:
+    if value is None:
+        return "an unknown amount"
+    return "$0" if value == 0 else f"${value:.4f}" if value < 0.1 else f"${value:.2f}"

@@ -9,7 +9,7 @@ from pytest_novelty.deciding import FAIL, NOT_ENFORCED, PASS
 from pytest_novelty.looks import SampleRange
 from pytest_novelty.outcomes import CaseResult
 from pytest_novelty.plan import Plan
-from pytest_novelty.reports.text import plural
+from pytest_novelty.printing import plural
 from pytest_novelty.results import make_report
 
 Segment = tuple[str, int]

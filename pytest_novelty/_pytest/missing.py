@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
 from pytest_novelty.audits import sum_missing
-from pytest_novelty.reports.text import plural, show_usd
+from pytest_novelty.printing import plural, show_usd
 
 if TYPE_CHECKING:
     from pytest_novelty._pytest.session import NoveltySession

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from pytest_novelty.reports.text import clean, plural, show_usd
+from pytest_novelty.printing import clean, plural, show_usd
 
 if TYPE_CHECKING:
     from pytest_novelty._pytest.session import NoveltySession

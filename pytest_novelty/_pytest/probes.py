@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from pytest_novelty.cassette import open_store
+from pytest_novelty.printing import plural
 from pytest_novelty.probing import Probed, read_probed
-from pytest_novelty.reports.text import plural
 
 if TYPE_CHECKING:
     from pytest_novelty.drifting import Drift

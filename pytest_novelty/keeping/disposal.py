@@ -113,7 +113,7 @@ def _old_answers(wanted: Wanted, own: str, values: Sequence[Any], now: dt.dateti
 def show_disposal(path: Path, found: Disposal) -> list[str]:
     """Lines for a person: what it comes to, and how to have it done."""
     from pytest_novelty.keeping.inventory import show_bytes
-    from pytest_novelty.reports.text import plural, show_usd
+    from pytest_novelty.printing import plural, show_usd
 
     if not found.records:
         return [f"{path}: nothing to remove in {show_bytes(found.size_bytes)}"]

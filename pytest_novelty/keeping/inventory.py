@@ -146,7 +146,7 @@ def shrink(store: SqliteStore) -> bool:
 
 def show_inventory(found: Inventory) -> Iterator[str]:
     """Lines for a person."""
-    from pytest_novelty.reports.text import clean, plural, show_usd
+    from pytest_novelty.printing import clean, plural, show_usd
 
     yield f"{found.path}: {plural(found.records, 'record')}, {show_bytes(found.size_bytes)}"
     if not found.holdings:

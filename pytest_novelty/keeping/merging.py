@@ -164,7 +164,7 @@ def differences_of(ours: Record, theirs: Record) -> tuple[str, ...]:
 
 def show_merged(merged: Merged, limit: int = 20) -> Iterator[str]:
     """Lines for a person: what was added, then the conflicts."""
-    from pytest_novelty.reports.text import clean, plural
+    from pytest_novelty.printing import clean, plural
 
     told = [f"{plural(merged.added, 'record')} added"]
     told += [f"{merged.filled:,} in the place of failed calls"] if merged.filled else []

@@ -12,9 +12,9 @@ from pytest_novelty.judges.families import family_of
 from pytest_novelty.judges.routes import OPTION, Route
 from pytest_novelty.looks import SampleRange
 from pytest_novelty.plan import Plan, SuitePlan
+from pytest_novelty.printing import plural, show_usd
 from pytest_novelty.profiles import DEFAULT
 from pytest_novelty.protocols import PROTOCOLS, thing_of
-from pytest_novelty.reports.text import plural, show_usd
 
 
 def announce(plan: Plan, stored: Mapping[str, int], older: Mapping[str, int], workers: int = 1) -> list[str]:

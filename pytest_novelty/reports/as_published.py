@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any, Final
 from pytest_novelty.headline import percent
 from pytest_novelty.metrics.as_published import REASONS, RULES, VERIFIED, Figure
 from pytest_novelty.model import REFERENCE
+from pytest_novelty.printing import clean
 from pytest_novelty.profiles import AS_PUBLISHED
 from pytest_novelty.reports.blocks import Block
 from pytest_novelty.reports.tables import Justify
-from pytest_novelty.reports.text import clean
 
 if TYPE_CHECKING:
     from pytest_novelty.cascades import Published

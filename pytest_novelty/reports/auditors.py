@@ -11,9 +11,9 @@ from pytest_novelty.judges.families import family_of
 from pytest_novelty.metrics.auditors import Auditors
 from pytest_novelty.metrics.view import Estimate
 from pytest_novelty.model import REFERENCE
+from pytest_novelty.printing import clean
 from pytest_novelty.reports.blocks import Block
 from pytest_novelty.reports.tables import Justify
-from pytest_novelty.reports.text import clean
 
 if TYPE_CHECKING:
     from pytest_novelty.plan import Plan

@@ -12,9 +12,10 @@ from pytest_novelty.metrics.catalogue import METRICS, QUANTITY, SCORE, SHARE
 from pytest_novelty.metrics.regression import MetricChange
 from pytest_novelty.metrics.view import Estimate
 from pytest_novelty.model import REFERENCE
+from pytest_novelty.printing import clean, plural, show_usd
 from pytest_novelty.reports.blocks import Block
 from pytest_novelty.reports.tables import Justify
-from pytest_novelty.reports.text import clean, plural, show_usd, show_value
+from pytest_novelty.reports.text import show_value
 
 STARRED: Final = "changes of percentages in points; * Holm-adjusted p <= .05, over all that is compared"
 

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 from pytest_novelty.metrics.view import Estimate
 from pytest_novelty.model import REFERENCE
+from pytest_novelty.printing import clean, plural
 from pytest_novelty.reports.tables import Justify, new_table, styled
-from pytest_novelty.reports.text import clean, list_transitions, plural
+from pytest_novelty.reports.text import list_transitions
 
 if TYPE_CHECKING:
     from pytest_novelty.metrics.comparison import Comparison

@@ -9,8 +9,8 @@ from pytest_novelty.changes import SERVED
 from pytest_novelty.deciding import FAIL, INCONCLUSIVE, PASS
 from pytest_novelty.drifting import DRIFTED, UNTOLD
 from pytest_novelty.evidence_drift import evidence_to_dict
+from pytest_novelty.printing import clean, plural
 from pytest_novelty.reports.tables import DECISIONS, new_table, styled
-from pytest_novelty.reports.text import clean, plural
 
 if TYPE_CHECKING:
     from pytest_novelty.drifting import Differing, Drift

@@ -10,9 +10,9 @@ from pytest_novelty.headline import between, percent, with_interval
 from pytest_novelty.metrics.cascade import WATERFALL
 from pytest_novelty.metrics.sampled import Rate
 from pytest_novelty.model import REFERENCE
+from pytest_novelty.printing import clean, plural
 from pytest_novelty.reports.blocks import Block
 from pytest_novelty.reports.tables import Justify
-from pytest_novelty.reports.text import clean, plural
 
 if TYPE_CHECKING:
     from pytest_novelty.cascades import Grounded

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
 from pytest_novelty.model import REFERENCE
+from pytest_novelty.printing import clean, plural
 from pytest_novelty.reports.blocks import Block
 from pytest_novelty.reports.grounding import MEANT
 from pytest_novelty.reports.tables import Justify
-from pytest_novelty.reports.text import clean, plural
 
 if TYPE_CHECKING:
     from pytest_novelty.results import Report

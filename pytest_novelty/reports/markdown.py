@@ -11,6 +11,7 @@ from pytest_novelty.headline import headline_sentences
 from pytest_novelty.metrics.catalogue import CATALOGUE
 from pytest_novelty.metrics.view import Estimate
 from pytest_novelty.model import REFERENCE
+from pytest_novelty.printing import clean, plural, show_usd
 from pytest_novelty.reports.as_published import published_blocks
 from pytest_novelty.reports.auditors import auditor_blocks
 from pytest_novelty.reports.between_runs import cost_block, detail_blocks, metrics_block, transitions_block
@@ -19,16 +20,7 @@ from pytest_novelty.reports.drift import table_row
 from pytest_novelty.reports.grounding import grounding_blocks
 from pytest_novelty.reports.invented import TITLE, invented_blocks
 from pytest_novelty.reports.tables import DECISIONS, Justify
-from pytest_novelty.reports.text import (
-    clean,
-    failed_calls,
-    made_calls,
-    plural,
-    show_estimate,
-    show_interval,
-    show_usd,
-    show_value,
-)
+from pytest_novelty.reports.text import failed_calls, made_calls, show_estimate, show_interval, show_value
 
 if TYPE_CHECKING:
     from pathlib import Path

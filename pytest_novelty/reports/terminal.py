@@ -12,6 +12,7 @@ from pytest_novelty.metrics.catalogue import CATALOGUE
 from pytest_novelty.model import CORRECT, REFERENCE, UNLABELLED, WRONG
 from pytest_novelty.outcomes import CaseResult
 from pytest_novelty.plan import SuitePlan
+from pytest_novelty.printing import clean, plural, show_usd
 from pytest_novelty.reports.as_published import published_blocks
 from pytest_novelty.reports.auditors import auditor_blocks
 from pytest_novelty.reports.blocks import render_blocks
@@ -20,17 +21,7 @@ from pytest_novelty.reports.drift import drift_lines
 from pytest_novelty.reports.grounding import grounding_blocks
 from pytest_novelty.reports.invented import invented_blocks
 from pytest_novelty.reports.tables import Justify, gate_cells, new_table, styled
-from pytest_novelty.reports.text import (
-    clean,
-    failed_calls,
-    made_calls,
-    name_label,
-    plural,
-    short_title,
-    show_estimate,
-    show_interval,
-    show_usd,
-)
+from pytest_novelty.reports.text import failed_calls, made_calls, name_label, short_title, show_estimate, show_interval
 from pytest_novelty.reports.variants import claim_lines, variant_lines
 
 if TYPE_CHECKING:

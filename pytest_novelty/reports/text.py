@@ -9,8 +9,7 @@ from pytest_novelty.headline import percent
 from pytest_novelty.metrics.catalogue import METRICS, QUANTITY, ROOT, SCORE, SIGNED
 from pytest_novelty.metrics.view import Estimate
 from pytest_novelty.model import Idea, Instance
-from pytest_novelty.printing import plural as plural
-from pytest_novelty.printing import printable
+from pytest_novelty.printing import clean, plural, show_usd
 
 if TYPE_CHECKING:
     from pytest_novelty.results import Calls
@@ -65,12 +64,6 @@ def failed_calls(calls: Calls) -> str:
     return f"{calls.failed:,} without a valid verdict{audits}"
 
 
-def clean(text: str, limit: int = 10_000) -> str:
-    """One line without control characters (a judge's reason may hold escape sequences) and without lone surrogates."""
-    text = " ".join("".join(char if char.isprintable() else " " for char in printable(text)).split())
-    return text if len(text) <= limit else f"{text[: limit - 3]}..."
-
-
 def name_label(instance: Instance, label: str | None) -> str:
     """A label as a person would say it: ideas of a pair by their titles."""
     for idea in instance.ideas:
@@ -81,12 +74,6 @@ def name_label(instance: Instance, label: str | None) -> str:
 
 def short_title(idea: Idea, limit: int = 60) -> str:
     return clean(idea.title or idea.text, limit)
-
-
-def show_usd(value: float | None) -> str:
-    if value is None:
-        return "an unknown amount"
-    return "$0" if value == 0 else f"${value:.4f}" if value < 0.1 else f"${value:.2f}"
 
 
 def list_transitions(table: Mapping[str, Mapping[str, int]]) -> str:

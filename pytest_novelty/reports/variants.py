@@ -10,8 +10,9 @@ from pytest_novelty.claiming import show_difference
 from pytest_novelty.metrics.view import Estimate
 from pytest_novelty.model import REFERENCE
 from pytest_novelty.plan import SuitePlan
+from pytest_novelty.printing import clean
 from pytest_novelty.reports.tables import Justify, gate_cells, new_table, styled
-from pytest_novelty.reports.text import clean, list_transitions, show_interval, show_value
+from pytest_novelty.reports.text import list_transitions, show_interval, show_value
 
 if TYPE_CHECKING:
     from pytest_novelty.measuring import VariantResult

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import textwrap
+
 import pytest
 
 from .making import Lab
@@ -441,3 +443,29 @@ def test_other_ways_of_distributing(ready: Lab, mode: str) -> None:
     assert (ran.ret, len(ran.calls)) == (0, 12)
     assert set(ran.outcomes().values()) == {"correct"}
     assert "workers look ahead by one case only" in ran.out
+
+
+HEAVY = ("numpy", "rich", "scipy", "rapidfuzz", "pytest_novelty.results", "pytest_novelty.reports.text")
+
+
+def test_what_only_a_report_needs_is_not_imported_before_the_first_case(ready: Lab, dist: str) -> None:
+    """A server would be asked that much later, and no worker needs it at all."""
+    path = ready.path / "seen.txt"
+    source = f"""
+        import os, sys
+
+        def note():
+            with open({str(path)!r}, "a") as file:
+                file.write(" ".join(name for name in {HEAVY!r} if name in sys.modules) + "\\n")
+
+        def pytest_collection_finish(session):
+            note()
+
+        def pytest_unconfigure(config):
+            if hasattr(config, "workerinput"):
+                note()
+    """
+    (ready.path / "conftest.py").write_text(textwrap.dedent(source) + (ready.path / "conftest.py").read_text())
+    ran = ready.judge(dist=dist, apart=True)
+    assert ran.ret == 0, ran.said
+    assert path.read_text().split("\n") == [""] * (5 if dist else 2)
