@@ -15,7 +15,7 @@ from itertools import islice, pairwise, takewhile
 from typing import TYPE_CHECKING, Any, Final
 
 from pytest_novelty.evidence.folding import Folded, Mark, fold, is_dated
-from pytest_novelty.evidence.joining import find_fault
+from pytest_novelty.evidence.joining import find_fault, find_seam_fault
 from pytest_novelty.evidence.windows import find_windows, hash_grams
 from pytest_novelty.evidence.wording import (
     ADDED,
@@ -31,7 +31,7 @@ from pytest_novelty.evidence.wording import (
     is_same_number,
     spelled_numbers,
 )
-from pytest_novelty.evidence.words import find_word_starts, words_of
+from pytest_novelty.evidence.words import find_word_starts, splits_negation, words_of
 
 if TYPE_CHECKING:
     from pytest_novelty.evidence.windows import Hashes
@@ -139,6 +139,10 @@ class Haystack:
             return ""
         return find_fault(self.text, self.folded.place(first - 1) + 1, self.folded.place(last))
 
+    def find_seam_fault(self, before: Located, behind: Located) -> str:
+        """The reason for which the one may not follow upon the other as sentences of a quotation do, or empty."""
+        return find_seam_fault(self.text, before.end, behind.start)
+
     def _located(self, kind: str, score: float, first: int, last: int, reason: str = "") -> Located:
         start, end = self.folded.slice_of(first, last)
         return Located(kind, score, start, end, first, last, reason)
@@ -148,7 +152,9 @@ class Haystack:
         head, tail = self._rest_of_word(at, -1), self._rest_of_word(end, 1)
         if (head or tail) and len(piece.raw.strip()) < SHORT:
             return ADDED
-        return cuts_word(head, piece.letters, tail) or self._misquotes(piece, at, end)
+        if reason := cuts_word(head, piece.letters, tail) or self._misquotes(piece, at, end):
+            return reason
+        return NEGATION if splits_negation(piece, 0, self.folded, at, len(piece.letters)) else ""
 
     def _misquotes(self, piece: Folded, first: int, last: int) -> str:
         """What is wrong around the letters ``first:last`` in which the piece was found."""
@@ -244,7 +250,8 @@ class Haystack:
         around = max(first - margin, 0)
         starts = find_word_starts(self.folded, around, min(last + margin, len(letters)))
         own = find_word_starts(piece, 0, size)
-        cuts = _common_starts(Levenshtein.opcodes(quoted, letters[first:last]), own, starts, first)
+        blocks = [block for block in Levenshtein.opcodes(quoted, letters[first:last]) if block.tag == "equal"]
+        cuts = _common_starts(blocks, own, starts, first)
         if not cuts:
             return replace(_NOWHERE, reason=REPLACED)
         if cuts[0][0]:
@@ -276,7 +283,15 @@ class Haystack:
         begin, end = cuts[0][1], cuts[-1][1]
         if begin >= end:
             return replace(_NOWHERE, score=score, reason=REPLACED)
-        reason = disagreement(differences, len(own) - 1) or self._misquotes(piece, begin, end)
+        cut = cuts_word(self._rest_of_word(begin, -1), quoted, self._rest_of_word(end, 1))
+        reason = disagreement(differences, len(own) - 1) or cut or self._misquotes(piece, begin, end)
+        if not reason and any(
+            splits_negation(
+                piece, block.src_start, self.folded, first + block.dest_start, block.src_end - block.src_start
+            )
+            for block in blocks
+        ):
+            reason = NEGATION
         return self._located(NEAR if score >= NEAR_SCORE and not reason else ABSENT, score, begin, end, reason)
 
 
@@ -290,10 +305,9 @@ def _common_starts(blocks: Any, own: list[int], starts: list[int], shift: int) -
     there = set(starts)
     pairs: set[tuple[int, int]] = set()
     for block in blocks:
-        if block.tag == "equal":
-            move = block.dest_start + shift - block.src_start
-            within = own[bisect_left(own, block.src_start) :]
-            pairs.update((at, at + move) for at in within if at <= block.src_end and at + move in there)
+        move = block.dest_start + shift - block.src_start
+        within = own[bisect_left(own, block.src_start) :]
+        pairs.update((at, at + move) for at in within if at <= block.src_end and at + move in there)
     return sorted(pairs)
 
 

@@ -78,6 +78,7 @@ _WORD: Final = re.compile(r"[\u3040-\u9fff\uac00-\ud7a3]|[^\W_\u3040-\u9fff\uac0
 """Where words are written without spaces, a letter counts as one."""
 _BRACKETED: Final = re.compile(r"\s*(?:<[^<>]+>|\{\{?[^{}]+\}\}?)\s*")
 
+_SENTENCE_END: Final = re.compile(r"[)\]\"\u201d\u2019]{0,2}(?:[.!?](?!\w)[\"\u201d\u2019)]{0,2}|[\u3002\uff01\uff1f])")
 _LINE_END: Final = re.compile(r"\r\n|\r|\n")
 
 
@@ -103,11 +104,14 @@ class Source:
     @cached_property
     def body(self) -> Haystack:
         """The text without its title and lists of references, which are blanked, so that places hold."""
-        blanked = self.text
-        places = [_place_of(listed, self.text) for listed in self._listed]
-        for start, end in [*places, *([self._title_line] if self._title_line else [])]:
-            blanked = blanked[:start] + " " * (end - start) + blanked[end:]
-        return self._whole if blanked is self.text else Haystack(blanked)
+        places = _places_of(self._listed, self.text) if self._listed else []
+        if self._title_line:
+            places.append(self._title_line)
+        kept, reached = [], 0
+        for start, end in sorted(places):
+            kept += [self.text[reached:start], " " * (end - max(start, reached))]
+            reached = max(reached, end)
+        return Haystack("".join([*kept, self.text[reached:]])) if places else self._whole
 
     @cached_property
     def heading(self) -> Haystack:
@@ -154,13 +158,16 @@ class Source:
         return None if any(map(str.isalnum, beside)) else found
 
 
-def _place_of(section: Section, text: str) -> tuple[int, int]:
-    """The slice of a text, with whatever line ends, in which the text of one of its sections stands."""
-    begin, end = section.lines
+def _places_of(sections: Sequence[Section], text: str) -> list[tuple[int, int]]:
+    """The slices of a text, with whatever line ends, in which the texts of its sections stand."""
     starts = [0, *(found.end() for found in _LINE_END.finditer(text)), len(text)]
-    held = text[starts[begin] : starts[end]]
-    start = starts[begin] + len(held) - len(held.lstrip())
-    return start, start + len(held.strip())
+    places = []
+    for section in sections:
+        begin, end = section.lines
+        held = text[starts[begin] : starts[end]]
+        start = starts[begin] + len(held) - len(held.lstrip())
+        places.append((start, start + len(held.strip())))
+    return places
 
 
 def _line_around(text: str, start: int, end: int) -> tuple[int, int]:
@@ -210,8 +217,15 @@ class Finding:
         return self.status in (VERBATIM, NEAR)
 
     def located(self, text: str) -> str:
-        """The source's own words for the span, those of several pieces joined by an ellipsis. Empty unless found."""
-        return " ... ".join(text[piece.start : piece.end] for piece in self.pieces if piece.end) if self.found else ""
+        """The source's own words for the span, with the mark that ends a sentence; those of several pieces joined by an ellipsis.
+        Empty unless found.
+        """
+        return " ... ".join(_words_of(piece, text) for piece in self.pieces if piece.end) if self.found else ""
+
+
+def _words_of(piece: Piece, text: str) -> str:
+    ended = _SENTENCE_END.match(text, piece.end)
+    return text[piece.start : ended.end() if ended else piece.end]
 
 
 def check_span(

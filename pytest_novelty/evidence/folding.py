@@ -39,6 +39,8 @@ _ALIKE: Final = {
 _OVERLAY: Final = "\u0338"
 """What turns "=" into "\u2260": of the combining marks the one that negates."""
 
+_TICKED: Final = frozenset("\u2611\u2612\u2705\u2713\u2714\u2717\u2718\u274c")
+"""What a table says yes and no with."""
 _UNKEPT: Final = frozenset("|~^\u2217\u2212\u22c5")
 _HYPHEN: Final = ord("-")
 _BLOCK: Final = 64
@@ -55,7 +57,8 @@ _SYMBOLS: Final = _LETTERS | {name.capitalize(): sign for name, sign in _LETTERS
     "ne": "\u2260", "pm": "\u00b1", "times": "x", "in": "\u2208", "notin": "\u2209", "sum": "\u2211", "prod": "\u220f",
     "int": "\u222b", "infty": "\u221e", "partial": "\u2202", "nabla": "\u2207", "to": "\u2192", "rightarrow": "\u2192",
     "approx": "\u2248", "forall": "\u2200", "exists": "\u2203", "sqrt": "\u221a", "cup": "\u222a", "cap": "\u2229",
-    "subset": "\u2282",
+    "subset": "\u2282", "supset": "\u2283", "subseteq": "\u2286", "supseteq": "\u2287", "wedge": "\u2227", "land": "\u2227",
+    "vee": "\u2228", "lor": "\u2228", "neg": "\u00ac", "lnot": "\u00ac", "ll": "\u226a", "gg": "\u226b", "not": _OVERLAY,
 }  # fmt: skip
 """LaTeX commands; small letters for capitals, because case is folded."""
 
@@ -246,7 +249,8 @@ def _is_kept(letter: str) -> bool:
         return True
     if "\u0300" <= letter <= "\u036f" or letter in _UNKEPT:
         return False  # accents get lost on the way through a PDF
-    return unicodedata.category(letter)[0] == "M" or unicodedata.category(letter) == "Sm" or letter in "%\u2030"
+    category = unicodedata.category(letter)
+    return category[0] == "M" or category in ("Sm", "Sc") or letter in "%\u2030" or letter in _TICKED
 
 
 def _replace_foreign(codes: Codes, folded: Codes) -> dict[str, str]:

@@ -1,5 +1,5 @@
-"""Whether an ellipsis may stand for the words that it stands for: it must not swallow what turns the sentence round, and must not
-join half a sentence to half of another.
+"""Whether parts of a quotation may follow each other: what an ellipsis or a full stop of the quotation's own stands for must not
+turn the sentence round, and half a sentence must not be joined to half of another.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ import re
 from typing import Final
 
 from pytest_novelty.evidence.splitting import ends_abbreviation
-from pytest_novelty.evidence.wording import LEFT_OUT, NEGATION, is_negation
+from pytest_novelty.evidence.wording import LEFT_OUT, NEGATION, ORDER, is_negation
 
 _END: Final = re.compile(
     r"(?<![.!?])[.!?]++[\"'\u201d\u2019)\]]*(?:\d{1,2}|\s?\[[\d,;\s\u2013-]{1,20}\])?(?:\s+|$)"
@@ -18,6 +18,9 @@ _END: Final = re.compile(
 _WORD: Final = re.compile(r"[^\W_]+(?:['\u2019][^\W_]+)?")
 _UNIT: Final = re.compile(r"\d\s?[^\W\d_]{1,2}$")
 _LONGEST_WORD: Final = 60
+_HALF: Final = 1_000
+"""Characters at either end of a gap that are looked at; of a longer one what lies between is full of sentences."""
+_NEAR: Final = 80
 _STOP: Final = re.compile(r"[,;:()\u2013\u2014]|\s-\s|--")
 _HARD_STOP: Final = re.compile(r"[;:]")
 
@@ -36,6 +39,9 @@ def find_fault(text: str, start: int, end: int) -> str:
     Within a sentence no word of denying or failing may be left out, unless with a whole clause. Two sentences may be joined where
     the second begins, or where clauses of both meet.
     """
+    if end - start > 3 * _HALF:
+        head = text[max(start - _NEAR, 0) : start + _HALF] + "\n\n"
+        return find_fault(head + text[end - _HALF : end + _NEAR], min(start, _NEAR), len(head) + _HALF)
     gap = text[start:end]
     ends = [found for found in _END.finditer(gap) if not _is_abbreviated(text, start + found.start())]
     begins, reaches = _opens(gap), _is_apart(gap, text, end)
@@ -49,6 +55,32 @@ def find_fault(text: str, start: int, end: int) -> str:
     if _denies(rest) and not reaches:
         return NEGATION
     return "" if begins and _resumes(rest, text, end) else LEFT_OUT
+
+
+def find_seam_fault(text: str, end: int, start: int) -> str:
+    """The reason for which a sentence that is quoted up to ``end`` may not be followed by one from ``start`` on, or empty.
+
+    What follows in the text is joined as an ellipsis would; what is quoted in another order must begin as a sentence does.
+    """
+    if end <= start:
+        return find_fault(text, end, start)
+    rest = text[end : _sentence_end(text, end)]
+    if _denies(rest) and not _opens(rest):
+        return NEGATION
+    return "" if _begins_sentence(text, start) else ORDER
+
+
+def _sentence_end(text: str, place: int) -> int:
+    ends = (found.start() for found in _END.finditer(text, place) if not _is_abbreviated(text, found.start()))
+    return next(ends, len(text))
+
+
+def _begins_sentence(text: str, place: int) -> bool:
+    """No word stands between a place and the end of the sentence before it, or the beginning of the text or of a line."""
+    before = text[max(place - _LONGEST_WORD, 0) : place]
+    words = [*_WORD.finditer(before)]
+    between = before[words[-1].end() :] if words else before
+    return not words or "\n" in between or any(sign in between for sign in ".!?:\u3002\uff01\uff1f")
 
 
 def _denies(words: str) -> bool:

@@ -105,10 +105,18 @@ def _locate_sentences(part: str, folded: Folded, haystack: Haystack, begin: int,
     sentences = split_sentences(part)
     if len(sentences) <= 1:
         return [(part, _look_nearer(folded, haystack, begin, tried))]
-    pieces = []
+    pieces: Pieces = []
+    before: Located | None = None
     for sentence in sentences:
         own = fold(sentence)
-        pieces.append((sentence, _look_nearer(own, haystack, begin, haystack.find_exact(own, begin=begin))))
+        found = haystack.find_exact(own, begin=before.last if before else begin)
+        if before and found.kind == ABSENT:
+            found = haystack.find_exact(own, begin=begin)
+        located = _look_nearer(own, haystack, begin, found)
+        if located.kind != ABSENT:
+            fault = haystack.find_seam_fault(before, located) if before else ""
+            before, located = located, replace(located, kind=ABSENT, reason=fault) if fault else located
+        pieces.append((sentence, located))
     return pieces
 
 

@@ -7,6 +7,7 @@ that turn a sentence round are refused, however small they are.
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -144,7 +145,7 @@ def cuts_word(head: str, quoted: str, tail: str) -> str:
         and (tail[0] in "0123456789.,:/%" or tail[0].isalpha() or _RANGE_BEHIND.match(tail))
     ):
         return NUMBER
-    return ""
+    return NUMBER if tail[:1].isdigit() else ""  # "GPT" of "GPT-4", which is another's name
 
 
 def is_same_number(difference: Difference) -> bool:
@@ -317,7 +318,12 @@ def _wordless(words: Sequence[str]) -> list[str]:
 
 
 def _signs(words: Sequence[str]) -> list[str]:
-    return [letter for word in words for letter in word if letter in _SIGNS and letter != "%"]
+    return [letter for word in words for letter in word if letter != "%" and _is_sign(letter)]
+
+
+def _is_sign(letter: str) -> bool:
+    """Folding keeps no other: of what lies beyond ASCII all that is mathematical, a currency, or a tick."""
+    return letter in _SIGNS or (letter > "\x7f" and unicodedata.category(letter) in ("Sm", "Sc", "So"))
 
 
 def _is_name(word: str) -> bool:

@@ -11,6 +11,46 @@ from pytest_novelty.evidence.folding import Folded
 _WITHIN_WORD: Final = re.compile(r"['\u2019\u00ad\u200b\u200c\u200d\u2060]+|[-\u2010\u00ad]\s+")
 """What parts letters of one word: an apostrophe, what is not seen, and a hyphen at the end of a line."""
 
+_DENYING: Final = re.compile(
+    r"(?<![^\W_])(?:not|nothing|nowhere|nobody|(no|non|none|nor|never|neither|cannot))(?![^\W_])", re.I
+)
+"""Words that deny. The group has those of which a letter or two more make another word too often ("no vel" of a broken line)."""
+
+
+def splits_negation(one: Folded, first: int, other: Folded, second: int, count: int) -> bool:
+    """Of the same ``count`` letters at two places, a word that denies at the one is part of a word, or parted, at the other: "not
+    able" and "notable", "nowhere" and "now here".
+    """
+    letters = one.letters[first : first + count]
+    if not ("not" in letters or "nowhere" in letters or "nobody" in letters):  # so of most, and much faster
+        return False
+    here, there = _denying(one, first, count), _denying(other, second, count)
+    return _is_alone(here, there, other, second) or _is_alone(there, here, one, first)
+
+
+def _denying(folded: Folded, first: int, count: int) -> list[tuple[int, int, bool]]:
+    """Where words that deny stand, counted from a letter on, and whether they are seldom part of others."""
+    start, end = folded.slice_of(first, first + count)
+    return [
+        (folded.letters_before(found.start()) - first, folded.letters_before(found.end()) - first, not found[1])
+        for found in _DENYING.finditer(folded.raw, start, end)
+    ]
+
+
+def _is_alone(
+    words: list[tuple[int, int, bool]], others: list[tuple[int, int, bool]], other: Folded, second: int
+) -> bool:
+    for first, last, is_sure in words:
+        met = any(start < last and first < end for start, end, _ in others)
+        if is_sure and not met and _begins_word(other, second + first):
+            return True
+    return False
+
+
+def _begins_word(folded: Folded, letter: int) -> bool:
+    place = folded.place(letter)
+    return not folded.raw[max(place - 1, 0) : place].isalnum()
+
 
 def find_word_starts(folded: Folded, first: int, last: int) -> list[int]:
     """Where words begin among letters ``first:last``, and ``last``."""

@@ -246,7 +246,7 @@ def test_the_auditor_reads_the_span_as_quoted_and_ours_as_the_source_has_it() ->
     judge = judge_of({"p1": [("ok", inverted)], "p2": [("ok", joined)]})
     suite = suite_of([pair("p1", True), pair("p2", True)], orders="ab")
     report = evaluate({"planted": judge}, suite, auditor={"auditor": listening})
-    assert sorted(asked) == sorted([inverted, joined, "We fold paper cranes with a spring-\nloaded jig"])
+    assert sorted(asked) == sorted([inverted, joined, "We fold paper cranes with a spring-\nloaded jig."])
     found = figures(report)
     assert found["tp_flow_mismatched", "method"].value == 0.5
     assert found["tp_flow_verified", "method"].value == 0.5
@@ -254,7 +254,7 @@ def test_the_auditor_reads_the_span_as_quoted_and_ours_as_the_source_has_it() ->
     assert report.calls.audits == 3
     asked.clear()
     evaluate({"planted": judge}, replace(suite, profile="default"), auditor={"auditor": listening})
-    assert asked == ["We fold paper cranes with a spring-\nloaded jig"]
+    assert asked == ["We fold paper cranes with a spring-\nloaded jig."]
 
 
 def test_what_the_release_does_not_audit_is_not_asked() -> None:

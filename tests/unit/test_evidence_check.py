@@ -126,14 +126,14 @@ def test_a_list_is_none_whatever_its_lines_end_with_and_no_place_moves(heading: 
     assert check_span("Kites of the northern hemisphere and their makers", paper).failure == REFERENCE_LIST
     assert check_span(TITLE, paper).failure == TITLE_ONLY
     finding = check_span("The brass jig weighs 80 grams.", paper)
-    assert finding.located(text) == f"The brass jig{end}weighs 80 grams"
+    assert finding.located(text) == f"The brass jig{end}weighs 80 grams."
 
 
 def test_what_a_short_list_says_too_may_stand_in_the_text() -> None:
     line = "Kites of the north need wind"
     text = f"{line}. It folds.\n\n# References\n\n{line}\n\n# Appendix\n\n{line}, he said."
     finding = check_span(line, Source("T", text))
-    assert (finding.status, finding.located(text), finding.pieces[0].start) == (VERBATIM, line, 0)
+    assert (finding.status, finding.located(text), finding.pieces[0].start) == (VERBATIM, f"{line}.", 0)
     only = text.replace(f"{line}. ", "").replace(f"{line}, he said.", "None.")
     assert check_span(line, Source("T", only)).failure == REFERENCE_LIST
 
@@ -191,7 +191,27 @@ def test_a_near_span_has_a_score_and_the_sources_words() -> None:
 def test_verbatim_spans_are_located_whatever_folding_did() -> None:
     finding = check_span("spring-loaded jig", source())
     assert (finding.status, finding.score) == (VERBATIM, 1.0)
-    assert finding.located(TEXT) == "spring-\nloaded jig"
+    assert finding.located(TEXT) == "spring-\nloaded jig."
+
+
+@pytest.mark.parametrize(
+    ("span", "located"),
+    [
+        ("The jig folds thick paper", "The jig folds thick paper.\u201d"),
+        ("what of thin paper", "what of thin paper?"),
+        ("it keeps creases of 0", ""),
+        ("it keeps creases", "it keeps creases"),
+    ],
+)
+def test_what_is_located_ends_as_its_sentence_does(span: str, located: str) -> None:
+    text = "We say: \u201cThe jig folds thick paper.\u201d But what of thin paper? There it keeps creases of 0.8 mm."
+    assert check_span(span, Source("T", text)).located(text) == located
+
+
+@pytest.mark.parametrize("lists", [2_000, 20_000])
+def test_many_lists_of_references_are_blanked_in_one_go(lists: int) -> None:
+    text = "# References\nA. Tanaka. Folding. 2010.\n" * lists
+    assert check_span("We fold paper cranes with a jig", Source("T", text)).failure == NOWHERE
 
 
 def test_the_parts_of_an_ellipsis_are_located_one_by_one() -> None:

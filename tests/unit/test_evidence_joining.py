@@ -1,4 +1,4 @@
-"""What an ellipsis may stand for, and how much work a span with many of them makes."""
+"""What an ellipsis or a full stop of a quotation may stand for, and how much work a span with many of them makes."""
 
 from __future__ import annotations
 
@@ -6,10 +6,19 @@ from collections import Counter
 
 import pytest
 
-from pytest_novelty.evidence import MISSING, NOWHERE, TOO_MANY_PARTS, VERBATIM, Haystack, Source, check_span
+from pytest_novelty.evidence import (
+    HALLUCINATED,
+    MISSING,
+    NOWHERE,
+    TOO_MANY_PARTS,
+    VERBATIM,
+    Haystack,
+    Source,
+    check_span,
+)
 from pytest_novelty.evidence.joining import find_fault
 from pytest_novelty.evidence.splitting import MOST_PARTS
-from pytest_novelty.evidence.wording import LEFT_OUT, NEGATION
+from pytest_novelty.evidence.wording import LEFT_OUT, NEGATION, ORDER
 
 
 @pytest.mark.parametrize(
@@ -108,3 +117,55 @@ def test_hostile_spans_make_little_work(span: str, text: str) -> None:
     assert check_span(span, source).failure in (NOWHERE, TOO_MANY_PARTS, "")
     assert haystack.looks["letter by letter"] <= 5_000
     assert haystack.looks["aligned"] <= 1_000
+
+
+TRIAL = (
+    "Patients on drug A survived longer. Patients on drug B died within weeks of the trial. We do not recommend surgery. We "
+    "recommend rest. Our approach fails on long inputs; the baseline succeeds on long inputs. Safe in mice, the drug is cheap."
+)
+
+
+@pytest.mark.parametrize(
+    ("span", "reason"),
+    [
+        ("We do not recommend. Rest.", LEFT_OUT),
+        ("We recommend. Surgery.", ORDER),
+        ("Patients on drug A survived! Within weeks of the trial.", LEFT_OUT),
+        ("Patients on drug A survived longer. Within weeks of the trial.", LEFT_OUT),
+        ("Our approach. Succeeds on long inputs.", NEGATION),
+        ("The baseline succeeds on long inputs. Fails on long inputs.", ORDER),
+        ("Our approach. We recommend rest.", NEGATION),
+    ],
+)
+def test_a_full_stop_of_its_own_joins_no_more_than_an_ellipsis(span: str, reason: str) -> None:
+    finding = check_span(span, Source("T", TRIAL))
+    assert (finding.status, finding.reason) == (HALLUCINATED, reason)
+
+
+@pytest.mark.parametrize(
+    "span",
+    [
+        "We recommend rest. Patients on drug A survived longer.",
+        "We do not recommend surgery. Patients on drug B died within weeks of the trial.",
+        "Patients on drug A survived longer. We recommend rest.",
+        "The baseline succeeds on long inputs. Safe in mice, the drug is cheap.",
+        "Safe in mice, the drug is cheap. Patients on drug A survived longer.",
+        "Patients on drug A survived longer. We recommend rest. Patients on drug B died within weeks of the trial.",
+    ],
+)
+def test_whole_sentences_may_be_quoted_in_any_order(span: str) -> None:
+    assert check_span(span, Source("T", TRIAL)).status == VERBATIM
+
+
+def test_of_two_places_the_one_behind_the_sentence_before_counts() -> None:
+    text = "We say that folding is slow. It folds. Folding is slow."
+    assert check_span("It folds. Folding is slow!", Source("T", text)).status == VERBATIM
+    moved = "Folders say that folding is slow. Jigs keep creases in paper. He knows. Folding is slow."
+    assert check_span("Jigs keep creases in paper. Folding is slow.", Source("T", moved)).status == VERBATIM
+
+
+@pytest.mark.parametrize(("rest", "fault"), [(" and is new", LEFT_OUT), ("", "")])
+def test_of_a_long_gap_its_ends_are_looked_at(rest: str, fault: str) -> None:
+    text = f"The jig keeps creases{rest}. " + "Folders fold. " * 5_000 + "A machine tears cloth."
+    begin = text.index("tears" if fault else "A machine")
+    assert find_fault(text, len("The jig keeps creases"), begin) == fault

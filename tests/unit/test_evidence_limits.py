@@ -124,3 +124,55 @@ def test_one_word_in_ten_may_be_another(replaced: int, words: int, reason: str) 
 )
 def test_twenty_four_letters_may_be_left_out(left_out: str, reason: str) -> None:
     assert disagreement([Difference((), tuple(left_out.split()))], 30) == reason
+
+
+@pytest.mark.parametrize(
+    ("source", "span", "reason"),
+    [
+        ("Each unit costs 1,000 in the shops near us.", "Each unit costs \u20ac1,000 in the shops near us.", "sign"),
+        ("Each unit costs \u20ac1,000 in the shops near us.", "Each unit costs $1,000 in the shops near us.", "sign"),
+        (
+            "It folds cloth \u2713 and keeps creases \u2717 in tests.",
+            "It folds cloth \u2717 and keeps creases \u2713 in tests.",
+            "sign",
+        ),
+        (
+            "The claim p \u2227 q holds for every sheet here.",
+            "The claim p \u2228 q holds for every sheet here.",
+            "sign",
+        ),
+        ("The claim \u2200 p holds for every sheet here.", "The claim \u2203 p holds for every sheet here.", "sign"),
+        ("The load x \u226a y holds for every sheet here.", "The load x \u226b y holds for every sheet here.", "sign"),
+        (r"The load x \ll y holds for every sheet here.", r"The load x \gg y holds for every sheet here.", "sign"),
+        (r"The load x \in Y holds for every sheet here.", r"The load x \not\in Y holds for every sheet here.", "sign"),
+        ("The planner runs on top of GPT-4. It folds.", "The planner runs on top of GPT.", "number"),
+        ("The planner runs on top of GPT4. It folds.", "The planner runs on top of GPT.", "number"),
+        ("The planner runs on top of GPT-4-turbo. It folds.", "The planner runs on top of GPT-4.", "number"),
+        ("We were not able to find any such jig in town.", "We were notable to find any such jig in town.", "negation"),
+        ("We were notable to find any such jig in town.", "We were not able to find any such jig in town.", "negation"),
+        ("The jig is now here to be found in our town.", "The jig is nowhere to be found in our town.", "negation"),
+        (
+            "The jig is now here to be found in our big town.",
+            "The jig is nowhere to be found in our own town.",
+            "negation",
+        ),
+    ],
+)
+def test_signs_identifiers_and_split_negations_must_be_right(source: str, span: str, reason: str) -> None:
+    finding = check_span(span, Source("T", source))
+    assert (finding.status, finding.reason) == (HALLUCINATED, reason)
+    assert check_span(source, Source("T", source)).status == VERBATIM
+
+
+@pytest.mark.parametrize(
+    ("source", "span"),
+    [
+        ("The load x \u226a y holds for every sheet here.", r"The load $x \ll y$ holds for every sheet here."),
+        ("The planner runs on top of GPT-4 models.", "The planner runs on top of GPT-4"),
+        ("The jig is nowhere to be found in our town.", "The jig is no where to be found in our town."),
+        ("We cannot find the jig anywhere in our town.", "We can not find the jig anywhere in our town."),
+        ("An annotation tool for our town is shown here.", "An an not ation tool for our town is shown here."),
+    ],
+)
+def test_the_same_in_another_spelling_is_found(source: str, span: str) -> None:
+    assert check_span(span, Source("T", source)).found
