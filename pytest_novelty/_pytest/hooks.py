@@ -223,8 +223,11 @@ class ActiveHooks:
 
         write_summary(self.session, terminalreporter)
 
-    def pytest_unconfigure(self) -> None:
+    @pytest.hookimpl(wrapper=True)
+    def pytest_unconfigure(self) -> Generator[None, None, None]:
         self.session.close()
+        yield
+        self.session.collecting.freeze()  # pytest has collected, and soon does so again: what is left now is no garbage
 
     def _tick(self) -> None:
         """A line now and then while a long case is waited for."""
