@@ -12,11 +12,16 @@ can match pair with nothing.
 from __future__ import annotations
 
 import math
+import os
+import sqlite3
 import threading
+import time
 from collections import defaultdict
 from dataclasses import dataclass
 from typing import Final, Protocol
+from uuid import uuid4
 
+from pytest_novelty.processes import is_alive
 from pytest_novelty.store import SqliteStore
 
 MEASURED_CALLS: Final = 5
@@ -28,6 +33,18 @@ _IS_NEXT: Final = "coalesce((SELECT who FROM line WHERE line.run = ledger.run OR
 _MAY_MEASURE: Final = (
     f"spent + reserved < budget AND spent + reserved + coalesce(usd / nullif(told, 0), 0) <= budget + ? AND {_IS_NEXT}"
 )
+_CREATE: Final = (
+    "CREATE TABLE IF NOT EXISTS held (run TEXT, pid INTEGER, measures TEXT, reserved REAL, "
+    "PRIMARY KEY (run, pid, measures))"
+)
+"""What each process has set aside, and a row for each judge that it measures: of one that is gone nobody else would free it."""
+_HOLD: Final = (
+    "INSERT INTO held VALUES (?, ?, '', ?) ON CONFLICT (run, pid, measures) "
+    "DO UPDATE SET reserved = reserved + excluded.reserved"
+)
+_MEASURES: Final = "INSERT OR IGNORE INTO held VALUES (?, ?, ?, 0)"
+_MEASURES_NO_MORE: Final = "DELETE FROM held WHERE run = ? AND pid = ? AND measures = ?"
+_EVERY_S: Final = 1.0
 _NOT_BEGUN: Final = "UPDATE measured SET begun = begun - 1 WHERE run = ? AND judge = ?"
 
 
@@ -54,6 +71,11 @@ class Measured:
     def untold(self) -> bool:
         """Enough calls ended and none told its cost."""
         return self.over and not self.told
+
+
+def name_in_line(judge: str) -> str:
+    """A name for somebody who may have to wait, of this process and of nobody else."""
+    return f"{judge} {uuid4().hex} {os.getpid()}"
 
 
 class Ledger(Protocol):
@@ -166,29 +188,63 @@ class MemoryLedger:
 
 
 class SharedLedger:
-    """The ledger of one run in the store, shared by its workers. Every change is one atomic statement."""
+    """The ledger of one run in the store, shared by its workers. Every change is atomic.
+
+    A worker that is killed leaves calls whose answers nobody has seen, and that may have been paid for: what was set aside for
+    them counts as spent, so that a budget holds. Its place in line, and its turn to measure, are free.
+    """
 
     def __init__(self, store: SqliteStore, run: str, budget_usd: float) -> None:
         self._store = store
         self._run = run
         self._in_line: set[str] = set()
+        self._looked = time.monotonic()
+        store.update(_CREATE)
         store.update(
             "INSERT OR IGNORE INTO ledger (run, budget, spent, reserved) VALUES (?, ?, 0, 0)", (run, budget_usd)
         )
 
     def reserve(self, cost_usd: float, who: str = "") -> bool:
-        fits = bool(
-            self._store.update(
-                "UPDATE ledger SET reserved = reserved + ? WHERE run = ? AND spent + reserved + ? <= budget + ? "
-                f"AND {_IS_NEXT}",
-                (cost_usd, self._run, cost_usd, _SLACK, who, who),
-            )
-        )
-        if fits:
+        if self._set_aside(cost_usd, who) or (self._free_the_dead() and self._set_aside(cost_usd, who)):
             self.leave(who)
-        else:
-            self._stand_in_line(who)
+            return True
+        self._stand_in_line(who)
+        return False
+
+    def _set_aside(self, cost_usd: float, who: str) -> bool:
+        reserve = (
+            "UPDATE ledger SET reserved = reserved + ? WHERE run = ? AND spent + reserved + ? <= budget + ? "
+            f"AND {_IS_NEXT}"
+        )
+        with self._store.writing() as connection:
+            fits = connection.execute(reserve, (cost_usd, self._run, cost_usd, _SLACK, who, who)).rowcount == 1
+            if fits:
+                connection.execute(_HOLD, (self._run, os.getpid(), cost_usd))
         return fits
+
+    def _free_the_dead(self) -> bool:
+        """Whether a process of the run was gone since the last look, which is some time ago: money and turns may be free now."""
+        if time.monotonic() - self._looked < _EVERY_S:
+            return False
+        self._looked = time.monotonic()
+        holders = {pid for (pid,) in self._store.rows("SELECT pid FROM held WHERE run = ?", (self._run,))}
+        waiting = [who for (who,) in self._store.rows("SELECT who FROM line WHERE run = ?", (self._run,))]
+        told = {who: int(pid) for who in waiting if (pid := who.rpartition(" ")[2]).isdecimal()}
+        dead = {pid for pid in holders | set(told.values()) if not is_alive(pid)}
+        for pid in dead:
+            with self._store.writing() as connection:
+                self._free(connection, pid, [who for who, its in told.items() if its == pid])
+        return bool(dead)
+
+    def _free(self, connection: sqlite3.Connection, pid: int, in_line: list[str]) -> None:
+        query = "SELECT reserved, measures FROM held WHERE run = ? AND pid = ?"
+        for reserved, measures in connection.execute(query, (self._run, pid)).fetchall():
+            spend = "UPDATE ledger SET reserved = reserved - ?, spent = spent + ? WHERE run = ?"
+            connection.execute(spend, (reserved, reserved, self._run))
+            if measures:
+                connection.execute(_NOT_BEGUN, (self._run, measures))
+        connection.execute("DELETE FROM held WHERE run = ? AND pid = ?", (self._run, pid))
+        connection.executemany("DELETE FROM line WHERE run = ? AND who = ?", [(self._run, who) for who in in_line])
 
     def _stand_in_line(self, who: str) -> None:
         if who and who not in self._in_line:
@@ -204,10 +260,10 @@ class SharedLedger:
         self._store.update("UPDATE ledger SET budget = ? WHERE run = ?", (_NOTHING, self._run))
 
     def settle(self, reserved_usd: float, cost_usd: float) -> None:
-        self._store.update(
-            "UPDATE ledger SET reserved = reserved - ?, spent = spent + ? WHERE run = ?",
-            (reserved_usd, cost_usd, self._run),
-        )
+        spend = "UPDATE ledger SET reserved = reserved - ?, spent = spent + ? WHERE run = ?"
+        with self._store.writing() as connection:
+            connection.execute(spend, (reserved_usd, cost_usd, self._run))
+            connection.execute(_HOLD, (self._run, os.getpid(), -reserved_usd))
 
     def begin_measuring(self, judge: str, who: str = "") -> bool:
         self._store.update("INSERT OR IGNORE INTO measured VALUES (?, ?, 0, 0, 0, 0)", (self._run, judge))
@@ -217,11 +273,14 @@ class SharedLedger:
         )
         if self._store.update(begin, (self._run, judge, MEASURED_CALLS, _SLACK, who, who)):
             # From here on the mean stays as it is until the call ends; what fitted may be somebody else's by now.
+            self._store.update(_MEASURES, (self._run, os.getpid(), judge))
             mean = self.measured(judge).mean_usd or 0.0
             if self.reserve(mean, who):
                 return True
+            self._store.update(_MEASURES_NO_MORE, (self._run, os.getpid(), judge))
             self._store.update(_NOT_BEGUN, (self._run, judge))
             return False
+        self._free_the_dead()
         state = self.measured(judge)
         if state.begun < MEASURED_CALLS and state.begun == state.ended:
             self._stand_in_line(who)
@@ -229,6 +288,7 @@ class SharedLedger:
 
     def end_measuring(self, judge: str, cost_usd: float | None, *, counts: bool = True) -> None:
         self.settle(self.measured(judge).mean_usd or 0.0, cost_usd or 0.0)
+        self._store.update(_MEASURES_NO_MORE, (self._run, os.getpid(), judge))
         if not counts and cost_usd is None:
             self._store.update(_NOT_BEGUN, (self._run, judge))
             return

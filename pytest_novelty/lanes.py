@@ -8,9 +8,8 @@ from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Final, Protocol
-from uuid import uuid4
 
-from pytest_novelty.budget import Ledger
+from pytest_novelty.budget import Ledger, name_in_line
 from pytest_novelty.calls import Call
 from pytest_novelty.errors import NoveltyError
 from pytest_novelty.judges.base import Judge
@@ -57,7 +56,7 @@ class Lane:
     is_async: bool = field(init=False)
 
     def __post_init__(self) -> None:
-        self.in_line_as = f"{self.judge.name} {uuid4().hex}"
+        self.in_line_as = name_in_line(self.judge.name)
         self.function = self.judge.function
         self.is_async = self.judge.is_async
 

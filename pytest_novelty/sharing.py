@@ -6,13 +6,13 @@ import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
-from pathlib import Path
 from typing import Final
 
 from pytest_novelty.audits import SHORT_KEY, Places
 from pytest_novelty.model import Ground, Vote
 from pytest_novelty.outcomes import CaseResult
 from pytest_novelty.plan import Plan
+from pytest_novelty.processes import is_alive
 from pytest_novelty.store import SqliteStore, VerdictStore
 
 _CREATE: Final = (
@@ -54,7 +54,7 @@ class SharedAudits:
             yield from self._store.rows(query, (self._run, *part))
 
     def _inherits(self, key: str, pid: int, own: int) -> bool:
-        return not _lives(pid) and bool(self._store.update(_INHERIT, (own, self._run, key, pid)))
+        return not is_alive(pid) and bool(self._store.update(_INHERIT, (own, self._run, key, pid)))
 
 
 def share_audits(plan: Plan, store: VerdictStore, run: str, workers: int) -> SharedAudits | None:
@@ -62,25 +62,6 @@ def share_audits(plan: Plan, store: VerdictStore, run: str, workers: int) -> Sha
     if workers > 1 and plan.panels and isinstance(store, SqliteStore):
         return SharedAudits(store, run)
     return None
-
-
-def _lives(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except OSError:  # it is somebody's
-        return True
-    return not _is_ended(pid)
-
-
-def _is_ended(pid: int) -> bool:
-    """It died, and the controller has yet to take note: until then its number is kept (told where there is ``/proc``)."""
-    try:
-        told = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
-    except OSError:
-        return False
-    return told.rpartition(")")[2].split()[:1] == ["Z"]
 
 
 def tell_audits(results: Iterable[CaseResult]) -> list[CaseResult]:

@@ -13,6 +13,7 @@ import pytest
 from pytest_novelty._pytest.arguments import MODULE
 from pytest_novelty._pytest.attached import ATTRIBUTE, LETTER, MISSED, STOPPED, attach
 from pytest_novelty._pytest.cases import plain
+from pytest_novelty._pytest.crashes import Crashes
 from pytest_novelty._pytest.gate_reports import emit_gates
 from pytest_novelty._pytest.ids import VIRTUAL, case_ids
 from pytest_novelty._pytest.marks import suites_of
@@ -52,6 +53,7 @@ class ActiveHooks:
         self._deselected = False
         self._nodes = 0
         self._incomplete = False
+        self._crashes = Crashes()
         self._last_line = time.monotonic()
         self._interrupted = False
 
@@ -112,6 +114,10 @@ class ActiveHooks:
             if self.session.stopped:
                 self._conclude(session, "stopped: the judge cannot go on")
             raise
+        except RuntimeError as stop:  # xdist, when no worker is left
+            if self._crashes.died:
+                self._conclude(session, f"stopped: {stop}")
+            raise
         except KeyboardInterrupt as stop:
             self._interrupted = type(stop) is KeyboardInterrupt  # xdist stops for -x with a subclass of its own
             self._conclude(session, "interrupted" if self._interrupted else f"stopped: {stop}")
@@ -136,6 +142,7 @@ class ActiveHooks:
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         if self.session.is_worker:
             return
+        self._crashes.note_heard(report)
         if report.skipped and isinstance(report.longrepr, tuple):
             self.session.unpaid += BUDGET_IS_REACHED in report.longrepr[2]
         if (stopped := getattr(report, STOPPED, "")) and not self.session.stopped:
@@ -176,9 +183,12 @@ class ActiveHooks:
         if self.session.is_worker:
             return
         self.session.close(0.0 if self._interrupted else _FINISH_STOPPED_S if self.session.stopped else 5.0)
+        unenforced = unenforced or self._crashes.reason
+        self.session.notes += self._crashes.notes()
+        self.session.made = self._crashes.count_made(self.session.plan, self.session.made)
         if not self.session.received:
-            impossible = self.session.plan.nobody_judges
-            if self.session.unpaid or self.session.unrecorded or impossible:  # nothing was found out, so nothing passed
+            is_lacking = self.session.unpaid or self.session.unrecorded or self._crashes.died
+            if is_lacking or self.session.plan.nobody_judges:  # nothing was found out, so nothing passed
                 self._incomplete = True
                 self.session.conclude(unenforced)
                 self.session.write_reports()
@@ -200,7 +210,12 @@ class ActiveHooks:
         self._deselected = self._deselected or bool(items)
 
     @pytest.hookimpl(optionalhook=True)
-    def pytest_testnodedown(self, node: Any) -> None:
+    def pytest_xdist_node_collection_finished(self, ids: Sequence[str]) -> None:
+        self._crashes.note_collected(ids)
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_testnodedown(self, node: Any, error: object) -> None:
+        self._crashes.note_down(error)
         made, notes = getattr(node, "workeroutput", {}).get(ATTRIBUTE, ((), []))
         self.session.notes += notes
         self.session.made = self.session.made.plus(Made(*made))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import sqlite3
 
 import pytest
@@ -307,3 +308,63 @@ def test_dry_run_with_marks(ready: Lab, dist: str) -> None:
 def test_dry_run_of_a_selection(ready: Lab) -> None:
     ran = ready.judge("cent", "small", "--novelty-dry-run", "-k", "i001 or i002")
     assert "cent on small: 4 calls, 0 stored, 4 to make" in ran.plain
+
+
+MORTAL = """
+    import os, signal
+
+    def judge(request):
+        log(request, "judge")
+        if os.environ.get("PYTEST_XDIST_WORKER") and len(list(HERE.glob("died*"))) < {deaths} and request.ideas[0].title > "{after}":
+            (HERE / f"died{{os.getpid()}}").touch()
+            os.kill(os.getpid(), signal.SIGKILL)
+        return right(request)
+
+    judge.cost_usd_per_call, judge.version, judge.uses_prompt, judge.max_concurrency = 0.01, "1", False, 2
+
+    def pytest_novelty_judges():
+        return {{"judge": judge}}
+"""
+
+
+def spent_in_store(lab: Lab) -> tuple[int, float]:
+    with contextlib.closing(sqlite3.connect(lab.path / ".novelty" / "verdicts.sqlite")) as store:
+        count, usd = store.execute("SELECT count(*), sum(cost_usd) FROM records").fetchone()
+    return count, usd or 0.0
+
+
+def test_a_budget_ends_a_run_also_when_workers_died(lab: Lab) -> None:
+    """What they had set aside comes back to nobody, and holds up nobody."""
+    lab.suite(n=30, votes=1)
+    lab.judges(MORTAL.format(deaths=2, after=""))
+    ran = lab.judge("judge", "small", "--novelty-budget=0.12", dist="-n2", apart=True)
+    assert ran.ret == 1, ran.said
+    assert "the budget of $0.12 is reached" in ran.plain, ran.said
+    assert 0 < spent_in_store(lab)[0] <= 12
+
+
+def test_what_a_dead_worker_paid_for_is_counted(lab: Lab) -> None:
+    lab.suite(n=30, votes=1)
+    lab.judges(MORTAL.format(deaths=1, after="i015"))
+    ran = lab.judge("judge", "small", dist="-n2", apart=True)
+    assert ran.ret == 1
+    count, usd = spent_in_store(lab)
+    assert ran.report["calls"]["made"] == count >= 29
+    assert ran.report["calls"]["cost_usd"] == pytest.approx(usd)
+    assert "1 worker died: 1 case was not judged" in ran.plain
+
+
+@pytest.mark.parametrize("deaths", [1, 2])
+def test_what_dead_workers_leave_is_told_and_no_gate_enforced(deaths: int, lab: Lab) -> None:
+    lab.suite(n=30, votes=1)
+    lab.judges(MORTAL.format(deaths=deaths, after="i004"))
+    options = ("--max-worker-restart=0", "--novelty-gate=accuracy>=0.5")
+    ran = lab.judge("judge", "small", *options, dist="-n2", apart=True)
+    assert ran.ret not in (0, 4), ran.said
+    judged = len(ran.report["outcomes"])
+    assert judged < 30
+    (note,) = [text for text in ran.report["notes"] if "died: " in text]
+    left = "1 case was" if judged == 29 else f"{30 - judged} cases were"
+    assert note.startswith(f"{deaths} worker{'s' if deaths > 1 else ''} died: {left} not judged")
+    assert set(ran.decisions().values()) <= {"inconclusive", "not enforced"}
+    assert ran.report["calls"]["made"] == spent_in_store(lab)[0]

@@ -46,6 +46,7 @@ LAYERS = [
         "answers",
         "tally",
         "pace",
+        "processes",
     ],
     ["designs", "own_ideas", "new_suite", "prompt_views"],
     [

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from threading import Barrier, Thread
@@ -11,7 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pytest_novelty.budget import MEASURED_CALLS, Ledger, Measured, MemoryLedger, SharedLedger
+from pytest_novelty.budget import MEASURED_CALLS, Ledger, Measured, MemoryLedger, SharedLedger, name_in_line
 from pytest_novelty.judges.base import Expected
 from pytest_novelty.lanes import Item, Lane, give_back, settle
 from pytest_novelty.model import OK
@@ -280,3 +283,60 @@ def test_a_call_dearer_than_the_most_it_could_cost_raises_what_is_set_aside_for_
     settle(ledger, lane, items[2], SimpleNamespace(cost_usd=4.0, status=OK))  # type: ignore[arg-type]
     assert ledger.spent_usd() == 7.0
     assert ledger.reserve(3.0)
+
+
+@pytest.fixture
+def dead() -> int:
+    """The number of a process that has ended."""
+    child = subprocess.Popen([sys.executable, "-c", ""])
+    child.wait()
+    return child.pid
+
+
+def of_process(store: SqliteStore, pid: int, monkeypatch: pytest.MonkeyPatch) -> SharedLedger:
+    """A ledger of the run's in another process."""
+    monkeypatch.setattr("pytest_novelty.budget.os.getpid", lambda: pid)
+    monkeypatch.setattr("pytest_novelty.budget._EVERY_S", 0.0)
+    return SharedLedger(store, "run", 1.0)
+
+
+def test_what_a_dead_process_set_aside_is_spent_and_holds_up_nobody(
+    dead: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A killed worker's calls may have been paid for: the budget holds, and is reached at some time."""
+    store = SqliteStore(tmp_path / "s")
+    gone = of_process(store, dead, monkeypatch)
+    assert gone.reserve(0.6)
+    assert not gone.reserve(0.6, name_in_line("j"))
+    own = of_process(store, os.getppid(), monkeypatch)
+    assert own.reserve(0.3, name_in_line("j"))  # past the dead one's place in line
+    assert not own.reserve(0.2)
+    assert own.spent_usd() == pytest.approx(0.6)
+    assert not own.fits_later(0.5)
+    own.settle(0.3, 0.1)
+    assert own.reserve(0.3)
+    store.close()
+
+
+def test_the_turns_of_a_dead_process_to_measure_are_another_s(
+    dead: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = SqliteStore(tmp_path / "s")
+    gone = of_process(store, dead, monkeypatch)
+    assert gone.begin_measuring("j")
+    assert gone.begin_measuring("auditor")
+    own = of_process(store, os.getppid(), monkeypatch)
+    for judge in ("j", "auditor"):
+        assert own.begin_measuring(judge) or own.begin_measuring(judge)  # a look frees it, the next asks
+        own.end_measuring(judge, 0.1)
+        assert own.measured(judge) == Measured(1, 1, 1, 0.1)
+    store.close()
+
+
+def test_what_a_living_process_set_aside_stays_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    store = SqliteStore(tmp_path / "s")
+    assert of_process(store, os.getppid(), monkeypatch).reserve(0.6)
+    own = of_process(store, 1, monkeypatch)
+    assert not own.reserve(0.6)
+    assert own.spent_usd() == 0.0
+    store.close()
