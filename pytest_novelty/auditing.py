@@ -13,6 +13,7 @@ from typing import Final
 from pytest_novelty.answers import read_raw
 from pytest_novelty.calls import Call, Case
 from pytest_novelty.digests import digest_of
+from pytest_novelty.evidence.aligned import NEAR, VERBATIM
 from pytest_novelty.evidence.checking import HALLUCINATED
 from pytest_novelty.grounding import find_evidence, read_grounds
 from pytest_novelty.instances import asked_of
@@ -78,6 +79,13 @@ def verdict_in(call: Call, record: Record) -> Verdict | None:
         shown=len(call.shown_ids),
     ).verdict
     return verdict if isinstance(verdict, Verdict) else None
+
+
+def count_textless(records: Sequence[Record]) -> int:
+    """Statements with evidence and a reason of answers whose text was left out of a cassette."""
+    kept = [record for record in records if record.status == OK and record.grounds and not record.raw]
+    grounds = (ground for record in kept for ground in read_grounds(record.grounds))
+    return sum(ground.has_reason and set(ground.found) <= {VERBATIM, NEAR} for ground in grounds)
 
 
 def find_invented(calls: Sequence[Call], records: Sequence[Record]) -> Invented | None:

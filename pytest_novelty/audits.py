@@ -32,6 +32,7 @@ class Audits(NamedTuple):
     opinions: of each statement, what each of several auditors says; None where one does not answer.
     told: of workers, what was said in the audits that they made for this case, by short key. ``elsewhere``: those that another
         worker makes, which its result tells. ``lost``: those that a worker was to make that ended without telling.
+    textless: statements, counted in every vote, that nobody can be asked about, since their text was not kept.
     """
 
     wanted: int = 0
@@ -46,6 +47,7 @@ class Audits(NamedTuple):
     told: Mapping[str, bool | None] = MappingProxyType({})
     elsewhere: tuple[Elsewhere, ...] = ()
     lost: int = 0
+    textless: int = 0
 
 
 def count_audits(wanted: int, records: Sequence[Record], unpaid: int) -> Audits:

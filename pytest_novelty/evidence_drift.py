@@ -65,8 +65,8 @@ class EvidenceDrift:
         return replace(self, moved=moved, is_worse=worse)
 
     def parts(self, alpha: float) -> Iterator[str]:
-        """What is said of it where it was compared; a rate that is 0 on both sides says nothing."""
-        told = [item for item in self.moved if item.before or item.after]
+        """What is said of it where it was compared; a rate that is 0 on both sides says nothing, and one of nothing is no 0."""
+        told = [item for item in self.moved if item.before != 0 or item.after != 0]
         for item in told:
             if item.before is None or item.after is None:
                 yield f"evidence {RATES[item.metric]}: not compared ({item.difference.note})"

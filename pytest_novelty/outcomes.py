@@ -155,6 +155,16 @@ def case_result(
     )
 
 
+def with_textless(result: CaseResult, count: int) -> CaseResult:
+    """The result with so many statements that were to be audited and have no text. They are unchecked, and known to be."""
+    if not count:
+        return result
+    audits = result.audits
+    failed, told = dict(audits.failed), dict(audits.told)  # the result travels as JSON
+    known = audits._replace(wanted=audits.wanted + count, textless=count, failed=failed, told=told)
+    return result._replace(audits=known)
+
+
 def with_audits(result: CaseResult, audits: Audits, fresh: Sequence[Record], reused: int) -> CaseResult:
     """The result with what auditing it took among its calls, their cost and their tokens. ``fresh``: the audits of this run."""
     usage, more = result.usage, _usage(fresh, fresh)

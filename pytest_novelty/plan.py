@@ -27,7 +27,7 @@ from pytest_novelty.looks import SampleRange, level_of
 from pytest_novelty.model import REFERENCE, Instance, Suite, Variant
 from pytest_novelty.profiles import DEFAULT, MIXED, check_profile
 from pytest_novelty.prompts import Prompt, resolve_prompt
-from pytest_novelty.routing import check_auditor, choose_panel, find_routes, resolve_route, tell_left_out
+from pytest_novelty.routing import check_auditor, choose_panels, find_routes, resolve_route, tell_left_out
 from pytest_novelty.sampling import grow_sample, sample_instances
 from pytest_novelty.settings import Settings
 from pytest_novelty.suites import embedded_suites, resolve_suite
@@ -135,6 +135,7 @@ class Plan:
     """What says who audits whom, and is for no judge of the run."""
     kin: tuple[str, ...] = ()
     """Who is named and left out of a judge's panel, in words."""
+    _refused: SettingsError | None = None
 
     def add_suite(self, named: str | Suite, variants: Sequence[str] | None = None) -> SuitePlan:
         """Resolve a suite by name or path; a suite added before is extended by the variants. Raises NoveltyError."""
@@ -165,6 +166,8 @@ class Plan:
             gates = ()
         planned = _with_stability_gate(SuitePlan(suite, chosen, instances, gates, looks))
         if cites(suite.protocol):
+            if self._refused:  # an auditor's own suite has nothing to audit
+                raise self._refused
             for auditor in self.all_auditors:
                 _check_price(auditor, self.settings)
         for judge in self.judges:
@@ -202,7 +205,7 @@ class Plan:
         for _, auditor in (item for rows in panels.values() for item in rows):
             check_auditor(auditor)
         own = self.settings.own_family
-        chosen = {name: choose_panel(judges[name], rows, own_family=own) for name, rows in panels.items()}
+        chosen, self._refused = choose_panels(judges, panels, own_family=own)
         left_out = (tell_left_out(judges[name], rows, own_family=own) for name, rows in panels.items())
         self.kin = tuple(filter(None, left_out))
         self.panels = {name: panel for name, panel in chosen.items() if not all(map(is_by_words, panel))}

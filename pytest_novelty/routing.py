@@ -88,6 +88,20 @@ def choose_panel(judge: Judge, auditors: Sequence[tuple[Route, Judge]], *, own_f
     )
 
 
+def choose_panels(
+    judges: Mapping[str, Judge], rows: Mapping[str, Sequence[tuple[Route, Judge]]], *, own_family: bool
+) -> tuple[dict[str, tuple[Judge, ...]], SettingsError | None]:
+    """The panels of all judges, and the first refusal: it counts only if there is something to audit."""
+    chosen: dict[str, tuple[Judge, ...]] = {}
+    refused: SettingsError | None = None
+    for name, auditors in rows.items():
+        try:
+            chosen[name] = choose_panel(judges[name], auditors, own_family=own_family)
+        except SettingsError as error:
+            refused = refused or error
+    return chosen, refused
+
+
 def tell_left_out(judge: Judge, auditors: Sequence[tuple[Route, Judge]], *, own_family: bool) -> str:
     """Who of the auditors is left out of the judge's panel for being of its family, in words; empty where nobody is."""
     names = [] if own_family else list(dict.fromkeys(other.name for _, other in auditors if _is_barred(judge, other)))

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Final
 
 from pytest_novelty.as_published import release_by_words
-from pytest_novelty.auditing import audit_by_words, cites, find_invented
+from pytest_novelty.auditing import audit_by_words, cites, count_textless, find_invented
 from pytest_novelty.budget import Ledger
 from pytest_novelty.calls import Call, CallPlanner, Case
 from pytest_novelty.engine import Engine
@@ -18,7 +18,7 @@ from pytest_novelty.hearing import Hearing, Label, Shared
 from pytest_novelty.judges.base import Judge
 from pytest_novelty.misses import explain_missing
 from pytest_novelty.model import OK, Record
-from pytest_novelty.outcomes import CaseResult, case_result, with_audits
+from pytest_novelty.outcomes import CaseResult, case_result, with_audits, with_textless
 from pytest_novelty.plan import Plan
 from pytest_novelty.store import VerdictStore
 from pytest_novelty.tally import Made
@@ -117,14 +117,15 @@ class Runner:
         if panel is None:
             audited = release_by_words(ticket.calls, records, audit_by_words(ticket.calls, records))
             result = case_result(case, records, fresh, threshold, audited)
-            return result._replace(invented=find_invented(ticket.calls, records))
+            result = result._replace(invented=find_invented(ticket.calls, records))
+            return with_textless(result, count_textless(records))
         self._hearing.queue(label, ticket, panel)
         self._audit_ahead()
         heard = self._hearing.hear(case, records, lambda: self._tick(tick))
         self.last_missing = heard.missing
         result = case_result(case, records, fresh, threshold, heard.grounds)
         result = result._replace(invented=find_invented(ticket.calls, records))
-        return with_audits(result, heard.audits, heard.fresh, heard.reused)
+        return with_textless(with_audits(result, heard.audits, heard.fresh, heard.reused), count_textless(records))
 
     def _audit_ahead(self) -> None:
         """The same of cases that were asked ahead, so that auditors do not wait for the cases to be asked for one by one."""

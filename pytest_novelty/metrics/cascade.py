@@ -213,6 +213,11 @@ class Formula:
         """It depends on what an auditor says, or on whether one does."""
         return self.needs_audit or self._tells_apart(Cell.VERIFIED, Cell.UNAUDITED)
 
+    @property
+    def counts_lost(self) -> bool:
+        """Items whose answer is none are in its denominator, or in that of what it is divided by."""
+        return bool(self.over) or bool(self.of[[LOST_POSITIVES, LOST_NEGATIVES]].any())
+
     def _tells_apart(self, one: Cell, other: Cell) -> bool:
         starts = np.array([TRUE, FALSE, UNLABELLED])
         return any((weights[starts + one] != weights[starts + other]).any() for weights in (self.events, self.of))
@@ -296,8 +301,7 @@ def measure_cascade(units: Units, cascade: Cascade, names: Iterable[str] = FORMU
     """Each metric from the counts of all items together, in each sample; the mean over the samples. ``units``: the same items in
     the same order.
     """
-    note = _note(cascade)
-    return measure(units, {name: sampled(cascade, name, note) for name in names})
+    return measure(units, {name: sampled(cascade, name, _note(cascade, name)) for name in names})
 
 
 def sampled(cascade: Cascade, name: str, note: str = "") -> Sampled:
@@ -321,8 +325,7 @@ def measure_macro(units: Units, cascade: Cascade, names: Iterable[str] = MACRO) 
     An F1 of an item without gold pairs is 1 where nothing is predicted and 0 where the answer is invalid; precision and recall of
     0 of 0 are left out, and ``of`` counts the items that are in.
     """
-    note = _note(cascade)
-    return measure(units, {name: sampled_by_item(cascade, name, note) for name in names})
+    return measure(units, {name: sampled_by_item(cascade, name, _note(cascade, name)) for name in names})
 
 
 def sampled_by_item(cascade: Cascade, name: str, note: str = "") -> Sampled:
@@ -376,8 +379,10 @@ def measure_strata(
     return found
 
 
-def _note(cascade: Cascade) -> str:
-    """What is not in the counts, or counts as a miss; empty if nothing."""
+def _note(cascade: Cascade, name: str) -> str:
+    """What is not in a metric's counts, or counts as a miss; empty if nothing."""
     left_out, failed = int((~cascade.asked).sum()), int(cascade.failed.sum())
     parts = [f"{left_out} of {cascade.asked.size} samples without an answer left out"] if left_out else []
-    return ", ".join([*parts, f"{failed} invalid answers are misses"] if failed else parts)
+    if failed and FORMULAS[name].counts_lost:
+        parts.append(f"{failed} invalid answers are misses")
+    return ", ".join(parts)

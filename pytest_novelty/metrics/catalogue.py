@@ -218,7 +218,7 @@ CATALOGUE: Final[dict[str, Metric]] = {
         ),
         Metric(
             "f1",
-            "F1 of the verdicts",
+            "F1 of unsupported",
             UNIT,
             _AUDITED,
             "high",
@@ -230,7 +230,7 @@ CATALOGUE: Final[dict[str, Metric]] = {
         ),
         Metric(
             "precision",
-            "positive verdicts: right",
+            "said unsupported: right",
             UNIT,
             _AUDITED,
             "high",
@@ -242,7 +242,7 @@ CATALOGUE: Final[dict[str, Metric]] = {
         ),
         Metric(
             "recall",
-            "positives found by verdicts",
+            "unsupported ones found",
             UNIT,
             _AUDITED,
             "high",

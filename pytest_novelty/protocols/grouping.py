@@ -1,4 +1,4 @@
-"""Three to ten papers and one dimension: which of them belong together? Shown in the suite's order and in the reverse of it."""
+"""Three to ten papers and one dimension: which of them belong together? Shown in the suite's order and in a mixed one."""
 
 from __future__ import annotations
 
@@ -32,7 +32,10 @@ class Grouping:
         return (AB,) if choice == "ab" else (AB, BA)
 
     def shown(self, order: str | None, count: int) -> tuple[int, ...]:
-        return tuple(range(count - 1, -1, -1)) if order == BA else tuple(range(count))
+        """The mixed order: every second paper, then the others, the first last. In the mirror image of an order the outer papers
+        stay the outer ones, and neighbours stay neighbours: a judge that goes by places could not be told from one that reads.
+        """
+        return (*range(1, count, 2), *range(2, count, 2), 0) if order == BA else tuple(range(count))
 
     def gold_labels(self, idea_ids: Sequence[str]) -> tuple[str, ...]:
         return ()

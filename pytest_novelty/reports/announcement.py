@@ -103,6 +103,8 @@ def _auditors(plan: Plan) -> Iterator[str]:
     """Who audits whom, and where nobody can tell whether the two are of one family."""
     citing = [planned.suite.protocol for planned in plan.suites.values() if cites(planned.suite.protocol)]
     if not citing:
+        if plan.routed:
+            yield "there is nothing to audit: no suite of this run asks for evidence"
         return
     for judge in plan.judges:
         if not any(map(judge.judges, citing)):

@@ -139,7 +139,9 @@ def _notes(item: Grounded) -> Iterator[str]:
         if text := _ends(rates, suffix, "pair" if found.is_of_pairs else "vote"):
             yield f"{name} positives: {text}"
     if unchecked := rates["unchecked_rate"].value:
-        yield f"unchecked: {percent(unchecked)} % of right positives; two figures are the least and the most that they may make"
+        shown = [rates[metric].estimate for _, metric in _STEPS if metric in rates]
+        most = "; two figures are the least and the most that they may make" if any(one.bounds for one in shown) else ""
+        yield f"unchecked: {percent(unchecked)} % of right positives{most}"
     retained = rates.get("retained_share")
     if retained is not None and retained.value is not None:
         yield f"F1 that is retained: {_with_interval(retained)}"

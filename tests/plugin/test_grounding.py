@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from pytest_novelty.cli import main
 from pytest_novelty.data import data_folder
 
 from .making import Lab
@@ -495,3 +496,45 @@ def test_a_worker_that_dies_in_an_audit_leaves_nothing_unsaid(lab: Lab) -> None:
     told = [text for text in ran.report["findings"] if "worker that died" in text]
     assert bool(open_ones) == bool(told), (len(open_ones), told)
     assert len(open_ones) < len(grounds) / 2
+
+
+BEYOND = """
+    def judge(request):
+        spans = [paper.text.split(". ")[0] + "." for paper in request.papers]
+        return {"is_similar": True, "evidence_a": spans[0], "evidence_b": spans[1], "reason": "Robots paint hulls nightly."}
+
+    judge.version, judge.uses_prompt, judge.family = "1", False, "one"
+
+    def pytest_novelty_judges():
+        return {"judge": judge}
+"""
+
+
+@pytest.mark.parametrize("auditor", [(), ("--novelty-auditor=chance",)], ids=["by words", "asked"])
+def test_what_a_cassette_without_texts_cannot_tell_passes_no_gate(
+    auditor: tuple[str, ...], lab: Lab, dist: str
+) -> None:
+    """Labels and evidence are in it; what an auditor would say of a reason is not, and the run does not pass for want of it."""
+    lab.judges(BEYOND)
+    options = ("judge", "landmarks-similarity", "--novelty-sample=30", "--novelty-gate=macro_f1@point>=0", *auditor)
+    whole = lab.judge(*options, dist=dist)
+    after = [whole.metric(name)["value"] for name in ("verified_f1", "grounded_f1")]
+    assert after[0] < after[1]
+    audited, evident = f"verified_f1@point>={sum(after) / 2:.2f}", "hallucination_rate@point<=0.9"
+    gates = (f"--novelty-gate={audited}", f"--novelty-gate={evident}")
+    assert lab.judge(*options, *gates, dist=dist).decisions()[audited] == "fail"
+    store = str(lab.path / ".novelty" / "verdicts.sqlite")
+    assert main(["export", "--store", store, "--no-text", "--out", str(lab.path / "c.jsonl")]) == 0
+    offline = ("--novelty-offline", "--novelty-store=c.jsonl")
+    ran = lab.judge(*options, *gates, *offline, dist=dist)
+    assert ran.ret == 1
+    ran.assert_clean()
+    assert (ran.decisions()[audited], ran.decisions()[evident]) == ("inconclusive", "pass")
+    (found,) = [text for text in ran.report["findings"] if "export --no-text" in text]
+    statements = [ground for row in ran.report["outcomes"] for vote in row["grounds"] for ground in vote]
+    assert int(found.split()[0]) == len(statements) > 0
+    rate = ran.report["grounding"][0]["rates"]["verified_f1"]
+    assert (rate["lower"], rate["upper"]) == (0, pytest.approx(after[1]))
+    assert ran.metric("accuracy")["value"] == whole.metric("accuracy")["value"]
+    assert lab.judge(*options, gates[1], *offline, dist=dist).ret == 0  # what rests on labels and evidence is decided
+    assert lab.judge(*options, *gates, *offline, "--novelty-missing=warn", dist=dist).ret == 0

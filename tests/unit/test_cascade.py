@@ -9,6 +9,7 @@ import pytest
 
 from pytest_novelty.metrics.cascade import (
     FAILED,
+    FORMULAS,
     MISSING,
     NO_REASON,
     SUPPORTED,
@@ -415,3 +416,21 @@ def test_true_positives_are_the_sum_of_their_cells() -> None:
     mismatched = (counts[:, TRUE + Cell.MISMATCHED] / counts[:, TRUE : TRUE + len(Cell)].sum(axis=1)).mean()
     parts = [found[f"{name}_rate"] for name in ("hallucination", "missing_evidence", "verified", "unchecked")]
     assert sum(part for part in parts if part is not None) + mismatched == pytest.approx(1)
+
+
+@pytest.mark.parametrize(
+    ("name", "counts"),
+    [
+        ("f1", True),
+        ("recall", True),
+        ("verified_f1", True),
+        ("retained_share", True),
+        ("negative_accuracy", True),
+        ("precision", False),
+        ("hallucination_rate", False),
+        ("mismatch_rate_all", False),
+    ],
+)
+def test_invalid_answers_are_misses_where_they_are_in_the_denominator(name: str, counts: bool) -> None:
+    """Of right positives none is invalid; to say so of their rates would be to say that they rest on more than they do."""
+    assert FORMULAS[name].counts_lost == counts

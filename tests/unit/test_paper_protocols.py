@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import jsonschema
@@ -118,7 +119,27 @@ def test_groups_are_named_by_the_papers_that_were_shown() -> None:
     assert GROUPING.label_of(found, ("d", "c", "b", "a")) == '[["a","d"],["b","c"]]'
     assert GROUPING.label_of(Verdict(), ("a", "b")) == "[]"
     assert GROUPING.shown("ab", 4) == (0, 1, 2, 3)
-    assert GROUPING.shown("ba", 4) == (3, 2, 1, 0)
+    assert GROUPING.shown("ba", 4) == (1, 3, 2, 0)
+
+
+@pytest.mark.parametrize("count", range(3, 11))
+@pytest.mark.parametrize(
+    "places",
+    [
+        lambda n: {0, n - 1},
+        lambda n: {0, 1},
+        lambda n: {n - 2, n - 1},
+        lambda n: set(range(0, n, 2)),
+        lambda n: set(range(n // 2)) if n > 3 else {0, 1},
+    ],
+    ids=["outer", "first", "last", "every second", "half"],
+)
+def test_who_goes_by_places_says_something_else_in_the_other_order(
+    count: int, places: Callable[[int], set[int]]
+) -> None:
+    mixed = GROUPING.shown("ba", count)
+    assert sorted(mixed) == list(range(count))
+    assert {mixed[place] for place in places(count)} != places(count)
 
 
 @pytest.mark.parametrize(

@@ -194,18 +194,27 @@ def test_a_judge_file_may_declare_its_family(tmp_path: Path) -> None:
 def test_a_row_that_names_an_auditor_of_the_same_family_is_refused(tmp_path: Path) -> None:
     refused = r"the judge 'my-gpt' would be audited by its own family \(gpt\): gpt-5, as gpt=gpt-5 says"
     with pytest.raises(SettingsError, match=refused) as caught:
-        plan_of("my-gpt", ("gpt=gem", "gpt=gpt-5"))
+        plan_of("my-gpt", ("gpt=gem", "gpt=gpt-5")).add_suite("landmarks-similarity")
     assert "--novelty-own-family" in str(caught.value)
     assert panels(plan_of("my-gpt", ("gpt=gem", "gpt=gpt-5"), own_family=True)) == {"my-gpt": ["gem", "gpt-5"]}
     with pytest.raises(SettingsError, match=r"gpt-5, as novelty_auditor in pytest.ini says"):
-        plan_of("my-gpt", of_ini=("*=gpt-5",))
+        plan_of("my-gpt", of_ini=("*=gpt-5",)).add_suite("landmarks-similarity")
     assert panels(plan_of("my-gpt", of_ini=("*=gpt-5", "*=gem"))) == {"my-gpt": ["gem"]}
     path = judge_file(tmp_path, "own", model="openai:gpt-x", auditor=["gem", "gpt-5"])
     with pytest.raises(SettingsError, match=r"own.yaml:1: the judge 'own' .*\(gpt\): gpt-5, as auditor in own.yaml"):
-        plan_of(str(path))
+        plan_of(str(path)).add_suite("landmarks-grouping")
     itself = judge_file(tmp_path, "itself", model="openai:gpt-x", auditor="itself.yaml")
     with pytest.raises(SettingsError, match=r"its own family \(gpt\): itself"):
-        plan_of(str(itself))
+        plan_of(str(itself)).add_suite("landmarks-grouping")
+
+
+def test_an_auditor_is_validated_where_it_is_the_auditor_of_the_project() -> None:
+    """In a suite of reasons there is nothing to audit, and nobody to be refused."""
+    plan = plan_of("my-gpt", of_ini=("*=my-gpt",))
+    plan.add_suite("landmarks-entailment")
+    assert any("there is nothing to audit" in line for line in announce(plan, {}, {}))
+    with pytest.raises(SettingsError, match="its own family"):
+        plan.add_suite("landmarks-similarity")
 
 
 @pytest.mark.parametrize("of_ini", [False, True])
