@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -25,6 +25,7 @@ from pytest_novelty.judges.registry import Resolver
 from pytest_novelty.judges.routes import Route
 from pytest_novelty.looks import SampleRange, level_of
 from pytest_novelty.model import REFERENCE, Instance, Suite, Variant
+from pytest_novelty.paying import check_price, default_suites
 from pytest_novelty.profiles import DEFAULT, MIXED, check_profile
 from pytest_novelty.prompts import Prompt, resolve_prompt
 from pytest_novelty.routing import check_auditor, choose_panels, find_routes, resolve_route, tell_left_out
@@ -133,9 +134,9 @@ class Plan:
     """The rows that say so, by judge."""
     idle: tuple[str, ...] = ()
     """What says who audits whom, and is for no judge of the run."""
-    kin: tuple[str, ...] = ()
-    """Who is named and left out of a judge's panel, in words."""
-    _refused: SettingsError | None = None
+    kin: Mapping[str, str] = field(default_factory=dict)
+    """Who is named and left out of a judge's panel, in words, by the judge."""
+    _refused: Mapping[str, SettingsError] = field(default_factory=dict)
 
     def add_suite(self, named: str | Suite, variants: Sequence[str] | None = None) -> SuitePlan:
         """Resolve a suite by name or path; a suite added before is extended by the variants. Raises NoveltyError."""
@@ -165,13 +166,13 @@ class Plan:
         if self.settings.probe:  # too few instances for the suite's gates; it is the comparison that decides
             gates = ()
         planned = _with_stability_gate(SuitePlan(suite, chosen, instances, gates, looks))
-        if cites(suite.protocol):
-            if self._refused:  # an auditor's own suite has nothing to audit
-                raise self._refused
-            for auditor in self.all_auditors:
-                _check_price(auditor, self.settings)
-        for judge in self.judges:
-            if judge.judges(suite.protocol) and judge.traits.uses_prompt:
+        for judge in filter(lambda judge: judge.judges(suite.protocol), self.judges):
+            if cites(suite.protocol):  # an auditor's own suite has nothing to audit
+                if judge.name in self._refused:
+                    raise self._refused[judge.name]
+                for auditor in self.panels.get(judge.name, ()):
+                    check_price(auditor, self.settings)
+            if judge.traits.uses_prompt:
                 for variant in chosen:
                     self._load_prompt(judge.prompt_of(suite.protocol, variant), suite)
         self.suites[suite.name] = planned
@@ -206,8 +207,7 @@ class Plan:
             check_auditor(auditor)
         own = self.settings.own_family
         chosen, self._refused = choose_panels(judges, panels, own_family=own)
-        left_out = (tell_left_out(judges[name], rows, own_family=own) for name, rows in panels.items())
-        self.kin = tuple(filter(None, left_out))
+        self.kin = {name: tell_left_out(judges[name], rows, own_family=own) for name, rows in panels.items()}
         self.panels = {name: panel for name, panel in chosen.items() if not all(map(is_by_words, panel))}
         self.routed = {name: tuple(route for route, _ in rows) for name, rows in panels.items()}
         self.idle = tuple(idle)
@@ -217,9 +217,20 @@ class Plan:
                 self.prompts[name] = resolve_prompt(name, self.settings.base, AUDITED_BY)
 
     @property
+    def audited(self) -> tuple[str, ...]:
+        """The judges whose answers have statements to audit in a suite of the run."""
+        citing = [planned.suite.protocol for planned in self.suites.values() if cites(planned.suite.protocol)]
+        return tuple(judge.name for judge in self.judges if any(map(judge.judges, citing)))
+
+    @property
+    def asks_auditors(self) -> bool:
+        """Of any judge that is audited, others than the one that compares words."""
+        return not self.panels.keys().isdisjoint(self.audited)
+
+    @property
     def left_out(self) -> tuple[str, ...]:
-        """Who is named as an auditor and left out, where anybody is audited at all."""
-        return self.kin if any(cites(planned.suite.protocol) for planned in self.suites.values()) else ()
+        """Who is named as an auditor and left out, where the judge is audited at all."""
+        return tuple(self.kin[name] for name in self.audited if self.kin.get(name))
 
     @property
     def all_auditors(self) -> tuple[Judge, ...]:
@@ -332,14 +343,6 @@ def _with_stability_gate(planned: SuitePlan) -> SuitePlan:
     return replace(planned, gates=(*planned.gates, gate))
 
 
-def _check_price(judge: Judge, settings: Settings) -> None:
-    if settings.budget_usd is not None and not settings.offline and judge.price_basis.startswith("unknown"):
-        raise SettingsError(
-            f"a budget was given, but the price of judge {judge.name!r} is {judge.price_basis}",
-            hint="A server of your own costs price: {input: 0, output: 0}",
-        )
-
-
 def make_plan(
     settings: Settings,
     registered_judges: Mapping[str, object],
@@ -365,7 +368,7 @@ def make_plan(
     by_name = {judge.name: judge for judge in every}
     judges = tuple(by_name[name] for name in named)
     for judge in judges:
-        _check_price(judge, settings)
+        check_price(judge, settings)
     known = {**embedded_suites(), **registered_suites}
     for judge in every:
         ignored_axes(judge)  # what it declares is checked before anything is asked
@@ -381,20 +384,8 @@ def make_plan(
     for text in settings.gates:
         parse_gate(text)
     if with_suites:
-        names = settings.suites or _default_suites(every, settings, embedded_suites())
+        names = settings.suites or default_suites(every, settings, embedded_suites())
         for name in names:
             plan.add_suite(name, None)
         plan.check_options()
     return plan
-
-
-def _default_suites(judges: Iterable[Judge], settings: Settings, embedded: Mapping[str, Path]) -> tuple[str, ...]:
-    """The embedded suites, unless that would spend money nobody agreed to."""
-    paid = [judge.name for judge in judges if judge.traits.cost_usd_per_call != 0.0]
-    if paid and settings.budget_usd is None and not settings.offline and not settings.dry_run:
-        raise SettingsError(
-            f"judge {paid[0]!r} may cost money, and no suite is named",
-            hint="Name suites with --novelty-suite, or set --novelty-budget, or look first with --novelty-dry-run; "
-            "a judge that is free says so with cost_usd_per_call = 0.0",
-        )
-    return tuple(embedded)

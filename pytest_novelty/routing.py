@@ -90,15 +90,15 @@ def choose_panel(judge: Judge, auditors: Sequence[tuple[Route, Judge]], *, own_f
 
 def choose_panels(
     judges: Mapping[str, Judge], rows: Mapping[str, Sequence[tuple[Route, Judge]]], *, own_family: bool
-) -> tuple[dict[str, tuple[Judge, ...]], SettingsError | None]:
-    """The panels of all judges, and the first refusal: it counts only if there is something to audit."""
+) -> tuple[dict[str, tuple[Judge, ...]], dict[str, SettingsError]]:
+    """The panels of all judges, and the refusals by judge: one counts only if there is something of the judge to audit."""
     chosen: dict[str, tuple[Judge, ...]] = {}
-    refused: SettingsError | None = None
+    refused: dict[str, SettingsError] = {}
     for name, auditors in rows.items():
         try:
             chosen[name] = choose_panel(judges[name], auditors, own_family=own_family)
         except SettingsError as error:
-            refused = refused or error
+            refused[name] = error
     return chosen, refused
 
 

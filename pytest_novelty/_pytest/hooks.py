@@ -193,7 +193,7 @@ class ActiveHooks:
                 self.session.conclude(unenforced)
                 self.session.write_reports()
             else:
-                self.session.notes += what_is_unrecorded(self.session.missed, audited=bool(self.session.plan.panels))
+                self.session.notes += what_is_unrecorded(self.session.missed, audited=self.session.plan.asks_auditors)
             return
         report = self.session.conclude(unenforced or ("deselected" if self._deselected else ""))
         generation, unpaid = self.session.generation, self.session.unpaid

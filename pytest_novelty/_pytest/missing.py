@@ -20,7 +20,7 @@ Missed: TypeAlias = tuple[bool, int, float | None, bool]
 
 def what_is_missing(session: NoveltySession, reported: int, *, cut_short: bool) -> Iterator[str]:
     """``reported``: calls that the cases which ended have made."""
-    yield from what_is_unrecorded(session.missed, audited=bool(session.plan.panels))
+    yield from what_is_unrecorded(session.missed, audited=session.plan.asks_auditors)
     if session.unpaid:
         yield _budget_note(session)
     made = session.made.calls

@@ -101,13 +101,14 @@ def _accounts(judges: Sequence[Judge]) -> Iterator[str]:
 
 def _auditors(plan: Plan) -> Iterator[str]:
     """Who audits whom, and where nobody can tell whether the two are of one family."""
-    citing = [planned.suite.protocol for planned in plan.suites.values() if cites(planned.suite.protocol)]
-    if not citing:
+    citing = {planned.suite.protocol for planned in plan.suites.values() if cites(planned.suite.protocol)}
+    if not plan.audited:
         if plan.routed:
-            yield "there is nothing to audit: no suite of this run asks for evidence"
+            why = f"no judge of this run judges {' or '.join(sorted(citing))}" if citing else ""
+            yield f"nothing is audited: {why or 'no suite of this run asks for evidence'}"
         return
     for judge in plan.judges:
-        if not any(map(judge.judges, citing)):
+        if judge.name not in plan.audited:
             continue
         family = family_of(judge)
         told = f"family {family}" if family else "whose family is not known (it may declare family)"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Final
 
-from pytest_novelty.auditing import WEAK, cites
+from pytest_novelty.auditing import WEAK
 from pytest_novelty.headline import with_interval
 from pytest_novelty.judges.families import family_of
 from pytest_novelty.metrics.auditors import Auditors
@@ -86,7 +86,6 @@ def _signed(value: float) -> str:
 
 def routing_to_dicts(plan: Plan) -> list[dict[str, Any]]:
     """Who audits whom, of the judges that cite evidence in this run."""
-    citing = [planned.suite.protocol for planned in plan.suites.values() if cites(planned.suite.protocol)]
     return [
         {
             "judge": judge.name,
@@ -99,7 +98,7 @@ def routing_to_dicts(plan: Plan) -> list[dict[str, Any]]:
             "rows": [{"source": route.source, "row": route.text} for route in plan.routed.get(judge.name, ())],
         }
         for judge in plan.judges
-        if any(map(judge.judges, citing))
+        if judge.name in plan.audited
     ]
 
 

@@ -55,6 +55,7 @@ LAYERS = [
         "grounding",
         "auditing",
         "routing",
+        "paying",
         "as_published",
         "audits",
         "outcomes",

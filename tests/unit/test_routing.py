@@ -49,6 +49,7 @@ JUDGES = {
     "gem": lenient("gemini"),
     "gpt-5": lenient("gpt"),
     "third": lenient("third"),
+    "reasoner": lenient("acme", protocols=("entailment",)),
 }
 
 
@@ -212,9 +213,25 @@ def test_an_auditor_is_validated_where_it_is_the_auditor_of_the_project() -> Non
     """In a suite of reasons there is nothing to audit, and nobody to be refused."""
     plan = plan_of("my-gpt", of_ini=("*=my-gpt",))
     plan.add_suite("landmarks-entailment")
-    assert any("there is nothing to audit" in line for line in announce(plan, {}, {}))
+    said = "novelty auditor: nothing is audited: no suite of this run asks for evidence"
+    assert [line for line in announce(plan, {}, {}) if "audit" in line] == [said]
+    assert (plan.asks_auditors, plan.left_out) == (False, ())
     with pytest.raises(SettingsError, match="its own family"):
         plan.add_suite("landmarks-similarity")
+
+
+def test_an_auditor_that_cites_nothing_stands_beside_the_judge_that_it_audits() -> None:
+    """Only who answers with evidence is audited, and only there somebody may be of the family."""
+    plan = plan_of("my-claude reasoner", of_ini=("reasoner",))
+    plan.add_suite("landmarks-entailment")
+    assert not plan.asks_auditors
+    plan.add_suite("landmarks-similarity")
+    assert (plan.audited, plan.asks_auditors, plan.left_out) == (("my-claude",), True, ())
+    assert any("reasoner, cost unknown" in line and "audits my-claude" in line for line in announce(plan, {}, {}))
+    alone = plan_of("reasoner", of_ini=("reasoner",))
+    alone.add_suite("landmarks-similarity")
+    said = "novelty auditor: nothing is audited: no judge of this run judges similarity"
+    assert said in announce(alone, {}, {})
 
 
 @pytest.mark.parametrize("of_ini", [False, True])
