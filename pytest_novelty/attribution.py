@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from pytest_novelty.headline import percent
+from pytest_novelty.headline import percent, signed_points
 from pytest_novelty.metrics.differences import GROUNDED, Change
 from pytest_novelty.metrics.power import Seen
 from pytest_novelty.metrics.view import Estimate
@@ -82,7 +82,7 @@ def is_of_evidence(change: Change) -> bool:
 
 
 def _signed_points(estimate: Estimate) -> str:
-    text = f"{100 * (estimate.value or 0.0):+.0f} points"
+    text = signed_points(estimate)
     if estimate.low is None or estimate.high is None:
         return text
     return f"{text} [{100 * estimate.low:+.0f}, {100 * estimate.high:+.0f}]"

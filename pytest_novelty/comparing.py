@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from pytest_novelty.attribution import would_be_seen
 from pytest_novelty.deciding import Price, show_cost
-from pytest_novelty.headline import percent
+from pytest_novelty.headline import percent, signed_points
 from pytest_novelty.measuring import Key, MetricRow, Side
 from pytest_novelty.metrics.catalogue import METRICS, QUANTITY
 from pytest_novelty.metrics.comparison import Comparison, compare_all, compare_verified
@@ -132,6 +132,8 @@ def _points(estimate: Estimate, *, signed: bool = False) -> str:
     if estimate.value is None:
         return "undefined"
     form = "{:+.0f}" if signed else "{:.0f}"
+    if estimate.bounds is not None:
+        return signed_points(estimate)
     text = f"{form.format(100 * estimate.value)} points"
     return text if estimate.low is None or estimate.high is None else text + _interval(estimate, 100, form)
 

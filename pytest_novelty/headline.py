@@ -42,6 +42,12 @@ def between(lower: float, upper: float) -> str:
     return f"{percent(lower)} to {percent(upper)} %"
 
 
+def signed_points(estimate: Estimate) -> str:
+    """A difference in points; where something was not checked on a side, what it may be."""
+    ends = estimate.bounds or (estimate.value or 0.0,)
+    return f"{' to '.join(f'{100 * end:+.0f}' for end in ends)} points"
+
+
 def coin_accuracy(suite: Suite, votes: int, orders: str) -> float:
     """Strict accuracy of a fair coin: what is left of a half when even splits tie. All votes of an instance are one tally."""
     tally = votes * len(PROTOCOLS[suite.protocol].orders(orders))
@@ -265,7 +271,7 @@ def _evidence(swayed: Sequence[VariantResult]) -> str:
     largest = [(max(item.changes_evidence, key=_by), item) for item in swayed]
     change, item = max(largest, key=lambda pair: _by(pair[0]))
     what = _CHANGES.get(item.changed[0], "the change") if len(item.changed) == 1 else "the change"
-    points = f"{100 * (change.estimate.value or 0.0):+.0f} points"
+    points = signed_points(change.estimate)
     return f"{what} ({item.variant}) is not seen to move its verdicts, but changes their evidence: {change.metric} {points}"
 
 

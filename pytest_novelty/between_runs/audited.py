@@ -9,15 +9,18 @@ from pytest_novelty.metrics.grounded import has_unheard
 def compare_auditors(old: SavedReport, new: SavedReport, before: Key, now: Key) -> str:
     """How the audits of one judge, suite and variant differ (its key then, and now); empty where the same one was asked."""
     auditors = old.auditors.get(before, ""), new.auditors.get(now, "")
+    unheard = has_unheard(old.views[before]), has_unheard(new.views[now])
     if all(auditors):
         if auditors[0] != auditors[1]:
             return f"the auditor changed ({auditors[0]} then, {auditors[1]} now)"
         versions = _version(old, before[2], auditors[0]), _version(new, now[2], auditors[1])
         if all(versions) and versions[0] != versions[1]:
             return f"the auditor {auditors[0]} changed (version {versions[0][:12]} then, {versions[1][:12]} now)"
+        if unheard[0] != unheard[1]:
+            return f"no reason was audited {'then' if unheard[0] else 'now'}, and all that wait for it are unchecked"
         return ""
-    for report, key, when, other in ((old, before, "then", auditors[1]), (new, now, "now", auditors[0])):
-        if other and has_unheard(report.views[key]):
+    for is_unheard, when, other in zip(unheard, ("then", "now"), reversed(auditors), strict=True):
+        if other and is_unheard:
             return f"no reason could be audited {when}: the texts of the answers are not in what that run read"
     return ""
 

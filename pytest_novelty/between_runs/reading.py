@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from pytest_novelty.auditing import cites
+from pytest_novelty.audits import Audits
 from pytest_novelty.between_runs.checking import SCORE_ALONE, check_metrics, check_parts, check_view
 from pytest_novelty.between_runs.earlier import complete
 from pytest_novelty.errors import SettingsError
@@ -25,6 +26,7 @@ from pytest_novelty.verdicts import SIMILAR, TOLD_OF_GROUNDS
 
 _HINT: Final = "Write one with --novelty-report out.json"
 _CLUSTER: Final = "cluster"
+_CLOSE: Final = 1e-12
 _BY_POINT: Final = re.compile(r"@\s*point\s*[@<>]")
 Key = tuple[str, str, str]
 """(suite, variant, judge)."""
@@ -151,10 +153,12 @@ def read_report(data: Mapping[str, Any], source: str, *, own: bool = False) -> S
     except (KeyError, ValueError, IndexError) as error:
         raise _refused(f"an outcome names what it does not describe ({error})", source) from None
     estimates: dict[Key, dict[str, Estimate]] = {}
+    bounds = _bounds(data["grounding"])
     for row in data["metrics"]:
         if row["reference"] is None and row["stratum"] is None:
-            fields = {name: row[name] for name in ("value", "low", "high", "n", "method", "note")}
-            estimates.setdefault((row["suite"], row["variant"], row["judge"]), {})[row["metric"]] = Estimate(**fields)
+            key, fields = _key(row), {name: row[name] for name in ("value", "low", "high", "n", "method", "note")}
+            told = Estimate(**fields, bounds=bounds.get((*key, row["metric"].removeprefix("pair_"))))
+            estimates.setdefault(key, {})[row["metric"]] = told
     if odd := "" if own else next(_contradictions(views, estimates, data["run"]["settings"].get("threshold")), ""):
         raise _refused(odd, source)
     return SavedReport(
@@ -165,15 +169,27 @@ def read_report(data: Mapping[str, Any], source: str, *, own: bool = False) -> S
         views,
         estimates,
         {
-            (item["suite"], item["variant"], item["judge"]): {
-                change["metric"]: (change["value"], change["starred"]) for change in item["changes"]
-            }
+            _key(item): {change["metric"]: (change["value"], change["starred"]) for change in item["changes"]}
             for item in data["variants"]
         },
         _gates(data["gates"]),
         data["calls"],
-        {(item["suite"], item["variant"], item["judge"]): item["auditor"] or "" for item in data["grounding"]},
+        {_key(item): item["auditor"] or "" for item in data["grounding"]},
     )
+
+
+def _key(row: Mapping[str, Any]) -> Key:
+    return row["suite"], row["variant"], row["judge"]
+
+
+def _bounds(grounding: Sequence[Mapping[str, Any]]) -> dict[tuple[str, str, str, str], tuple[float, float]]:
+    """Those of the rates, over what was not checked, by suite, variant, judge and rate: only the cascade tells them."""
+    return {
+        (*_key(item), name): (rate["lower"], rate["upper"])
+        for item in grounding
+        for name, rate in item["rates"].items()
+        if None not in (rate["value"], rate["lower"], rate["upper"]) and rate["upper"] - rate["lower"] > _CLOSE
+    }
 
 
 def _gates(rows: Sequence[Mapping[str, Any]]) -> dict[tuple[str, str], list[SavedGate]]:
@@ -237,6 +253,7 @@ def _views(data: Mapping[str, Any], suites: Mapping[str, SavedSuite]) -> dict[Ke
     traits = {judge["name"]: _traits(judge["traits"]) for judge in data["run"]["judges"]}
     gold = {(row["suite"], row["instance"]): row["gold"] for row in data["instances"]}
     results: dict[Key, list[CaseResult]] = {}
+    audited = {_key(item) for item in data["grounding"] if item["auditor"]}
     for row in data["outcomes"]:
         outcome = Outcome(
             row["label"],
@@ -247,7 +264,12 @@ def _views(data: Mapping[str, Any], suites: Mapping[str, SavedSuite]) -> dict[Ke
         )
         trace = Trace() if row["trace"] is None else Trace(**row["trace"])
         result = CaseResult(row["judge"], row["suite"], row["variant"], row["instance"], outcome, trace=trace)
-        results.setdefault((row["suite"], row["variant"], row["judge"]), []).append(result)
+        if (
+            _key(row) in audited
+        ):  # also where the auditor said nothing: what it left open has bounds, and is not undefined
+            with_reason = sum(ground.has_reason for vote in outcome.votes for ground in vote.grounds)
+            result = result._replace(audits=Audits(wanted=with_reason))
+        results.setdefault(_key(row), []).append(result)
     threshold = settings.get("threshold")
     resamplers: dict[str, dict[int, Resampler]] = {}
     return {

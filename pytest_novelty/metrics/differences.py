@@ -193,7 +193,8 @@ def _difference_of_rates(name: str, pair: Pair) -> tuple[Computed, float | None]
     if max(abs(gain - value) for gain in gains) > 1e-12:
         same = gains[0] * gains[1] > 0
         note = f"between {min(gains):+.3f} and {max(gains):+.3f} over what was not checked"
-        return Estimate(value, None, None, n, "", note), max(p, *(found[1] for found in extremes)) if same else 1.0
+        p = max(p, *(found[1] for found in extremes)) if same else 1.0
+        return Estimate(value, None, None, n, "", note, bounds=(min(gains), max(gains))), p
     if changed < _FEW:
         return Estimate(value, None, None, n, "", note), p
 

@@ -159,7 +159,7 @@ def hears_auditor(name: str) -> bool:
 
 def has_unheard(view: View) -> bool:
     """There are statements that an auditor could be asked about, and nobody said a word of any."""
-    return not _is_audited(view) and bool(_unaudited(view))
+    return all(found.supported is None for found in _grounds(view)) and bool(_unaudited(view))
 
 
 def _needs_evidence(name: str) -> bool:

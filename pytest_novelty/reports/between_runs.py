@@ -15,7 +15,7 @@ from pytest_novelty.model import REFERENCE
 from pytest_novelty.printing import clean, plural, show_usd
 from pytest_novelty.reports.blocks import Block
 from pytest_novelty.reports.tables import Justify
-from pytest_novelty.reports.text import show_value
+from pytest_novelty.reports.text import show_estimate, show_value
 
 STARRED: Final = "changes of percentages in points; * Holm-adjusted p <= .05, over all that is compared"
 
@@ -54,9 +54,9 @@ def metrics_block(change: RunChange, *, starred: bool = False) -> Block:
     rows = [
         (
             metric.metric,
-            show_value(metric.metric, metric.old.value),
-            show_value(metric.metric, metric.new.value),
-            show_difference(metric.metric, metric.difference) + (" *" if metric.starred else ""),
+            show_estimate(metric.metric, metric.old),
+            show_estimate(metric.metric, metric.new),
+            _show_change(metric) + (" *" if metric.starred else ""),
             "" if metric.p_holm is None else f"{metric.p_holm:.2g}",
             str(metric.difference.n or ""),
             "WORSE" if metric.worse else "better" if metric.better else "",
@@ -75,8 +75,17 @@ def _of(change: RunChange) -> str:
 
 
 def _is_shown(metric: MetricChange) -> bool:
-    """What is 0 then and now and always says nothing."""
-    return bool(metric.old.value or metric.new.value or metric.moves)
+    """What is 0 then and now and always says nothing, unless it is undefined on a side, or might be more."""
+    sides = (metric.old, metric.new)
+    return metric.moves or any(side.value is None or side.value != 0 or side.bounds is not None for side in sides)
+
+
+def _show_change(metric: MetricChange) -> str:
+    """A side that is undefined, or is not compared as it rests on what was not checked, leaves none."""
+    open_ = any(side.value is None or side.bounds is not None for side in (metric.old, metric.new))
+    if open_ and metric.difference.value is None:
+        return "undefined"
+    return show_difference(metric.metric, metric.difference)
 
 
 def _without_interval(metrics: Iterable[MetricChange]) -> Iterator[str]:
@@ -125,9 +134,13 @@ def transitions_block(change: RunChange) -> Block | None:
 
 
 def show_difference(metric: str, estimate: Estimate) -> str:
-    """Signed, with its interval: in points where the metric is shown in percent, else in its own unit."""
+    """Signed, with its interval: in points where the metric is shown in percent, else in its own unit. Where something was not
+    checked on a side, what it may be.
+    """
     if estimate.value is None:
         return ""
+    if estimate.bounds is not None:
+        return " to ".join(show_difference(metric, Estimate(bound)) for bound in estimate.bounds)
     kind = METRICS[metric].kind
     if kind in (QUANTITY, SCORE):
         return f"{estimate.value:+.3g}"
@@ -240,6 +253,11 @@ def comparison_to_dict(found: RunComparison) -> dict[str, Any]:
     }
 
 
+def _difference_to_dict(found: Estimate) -> dict[str, Any]:
+    """Without a value where there are bounds: nobody knows it."""
+    return {**found.to_dict(), "value": found.value if found.bounds is None else None}
+
+
 def _change_to_dict(change: RunChange) -> dict[str, Any]:
     turned = change.turned
     return {
@@ -252,8 +270,11 @@ def _change_to_dict(change: RunChange) -> dict[str, Any]:
             {
                 "metric": metric.metric,
                 "then": metric.old.value,
+                "then_bounds": metric.old.bounds,
                 "now": metric.new.value,
-                "difference": metric.difference.to_dict(),
+                "now_bounds": metric.new.bounds,
+                "difference": _difference_to_dict(metric.difference),
+                "difference_bounds": metric.difference.bounds,
                 "p": metric.p,
                 "p_holm": metric.p_holm,
                 "starred": metric.starred,

@@ -19,7 +19,9 @@ from pytest_novelty.attribution import (
     Facts,
     attribute,
     name_change,
+    tell_evidence,
 )
+from pytest_novelty.metrics.differences import Change
 from pytest_novelty.metrics.power import Seen
 from pytest_novelty.metrics.view import Estimate
 
@@ -200,3 +202,10 @@ def test_causes_are_the_schemas() -> None:
 
     schema = load_schema("report")["properties"]["variants"]["items"]["properties"]["cause"]["enum"]
     assert tuple(schema) == CAUSES
+
+
+def test_a_change_over_what_was_not_checked_is_a_range() -> None:
+    known, open_ = Estimate(0.5, 0.3, 0.7, 24), Estimate(0.5, None, None, 24, bounds=(0.25, 0.75))
+    told = [tell_evidence([Change("verified_f1", each, 0.001, 0.001)]) for each in (known, open_)]
+    assert told[0] == "the evidence changes: verified_f1 +50 points [+30, +70]"
+    assert told[1] == "the evidence changes: verified_f1 +25 to +75 points"

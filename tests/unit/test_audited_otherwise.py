@@ -17,10 +17,12 @@ from pytest_novelty.between_runs.changes import RunComparison, compare_reports
 from pytest_novelty.between_runs.reading import load_report
 from pytest_novelty.cli import main
 from pytest_novelty.errors import SettingsError
+from pytest_novelty.headline import percent
 from pytest_novelty.metrics.grounded import RATES, hears_auditor
 from pytest_novelty.model import Suite
 from pytest_novelty.reports.between_runs import comparison_blocks, comparison_to_dict
 from pytest_novelty.reports.blocks import render_blocks
+from pytest_novelty.reports.markdown import comparison_to_markdown
 from pytest_novelty.validation import load_schema
 from tests.unit.test_auditing import auditor, make_suite, planted
 
@@ -108,7 +110,7 @@ def test_texts_that_are_missing_are_named(tmp_path: Path, lacks: str) -> None:
     part = judged(tmp_path, "part", says(True), store=store, offline=True)
     found, _ = compare(part, whole) if lacks == "then" else compare(whole, part)
     assert found.regressions == found.improvements == []
-    told = f"no reason could be audited {lacks}: the texts of the answers are not in what that run read"
+    told = f"no reason was audited {lacks}, and all that wait for it are unchecked"
     assert sum(told in note for note in found.notes) == 1, found.notes
 
 
@@ -140,3 +142,61 @@ def test_a_vote_without_a_verdict_is_told_from_a_negative_one(tmp_path: Path) ->
     path.write_text(json.dumps(report))
     with pytest.raises(SettingsError, match="no verdict of a vote"):
         load_report(path)
+
+
+def only_some(count: int) -> dict[str, Any]:
+    """Audits of so many statements, and of no other; the auditor is the same."""
+    seen: dict[Any, None] = {}
+
+    def say(request: Any) -> Any:
+        seen.setdefault(request.evidence)
+        return {"supported": True} if list(seen).index(request.evidence) < count else "I cannot tell."
+
+    return {"yes": auditor(say, version="1", family="other")}
+
+
+@pytest.mark.parametrize("count", [1, 0])
+def test_what_was_not_checked_has_bounds_in_every_view(tmp_path: Path, count: int) -> None:
+    """As the run has them; and nobody knows by how much it changed."""
+    whole, part = judged(tmp_path, "whole", says(True)), judged(tmp_path, "part", only_some(count), concurrency=1)
+    told = json.loads(part.read_text())
+    rates = told["grounding"][0]["rates"]
+    least, most = rates["verified_f1"]["lower"], rates["verified_f1"]["upper"]
+    assert (rates["mismatch_rate"]["value"] is None) == (count == 0)
+    assert least < most == pytest.approx(2 / 3)
+    for old, new, sign in ((whole, part, 1), (part, whole, -1)):
+        found, text = compare(old, new)
+        (change,) = found.changes
+        metrics = {metric.metric: metric for metric in change.metrics}
+        verified, mismatch = metrics["verified_f1"], metrics["mismatch_rate"]
+        sides = (verified.new, verified.old)[::sign]
+        assert sides[0].bounds == pytest.approx((least, most))
+        assert sides[1].bounds is None
+        ends = sorted([sign * (least - most), 0.0])
+        assert verified.difference.bounds == (pytest.approx(ends) if count else None)
+        assert (found.regressions, found.improvements) == ([], [])
+        range_ = f"{percent(least)} to 67 %"
+        shown = ("67 %", range_) if sign == 1 else (range_, "67 %")
+        moved = f"{100 * ends[0]:+.0f} to {100 * ends[1]:+.0f}" if count else "undefined"
+        row = " ".join(("verified_f1", *shown, moved))
+        assert row in text, text
+        assert escape_free(comparison_to_markdown(found)).count("| verified_f1 | " + " | ".join(shown)) == 1
+        (item,) = comparison_to_dict(found)["changes"]
+        rows = {entry["metric"]: entry for entry in item["metrics"]}
+        assert rows["verified_f1"]["difference"]["value"] is None
+        assert rows["verified_f1"]["difference_bounds"] == verified.difference.bounds
+        names = ("now_bounds", "then_bounds")[::sign]
+        assert [rows["verified_f1"][name] for name in names] == [sides[0].bounds, None]
+        if count:
+            assert (mismatch.new, mismatch.old)[::sign][0].bounds is not None
+        else:
+            undefined = ("0 %", "undefined")[::sign]
+            assert " ".join(("mismatch_rate", *undefined, "undefined")) in text, text
+        against = load_schema("report")["properties"]["against"]
+        jsonschema.validate(
+            json.loads(json.dumps(comparison_to_dict(found))), {**against, "$defs": load_schema("report")["$defs"]}
+        )
+
+
+def escape_free(text: str) -> str:
+    return text.replace("\\", "")

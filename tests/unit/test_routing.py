@@ -446,6 +446,17 @@ def test_verified_f1_is_compared_between_judges_with_the_same_auditor() -> None:
     assert "verified F1, difference" in " ".join(render(report, width=200).split())
 
 
+def test_it_is_a_range_where_the_auditor_did_not_answer() -> None:
+    strict = auditor(
+        lambda request: {"supported": True} if request.reason.startswith("In each") else "?", family="gemini"
+    )
+    judges = {"good": of_family("gpt"), "beyond": planted("beyond")}
+    (item,) = evaluate(judges, make_suite("similarity"), auditor={"strict": strict}).comparisons
+    assert item.verified is not None
+    assert item.verified.estimate.bounds == (0, pytest.approx(2 / 3))
+    assert "whose verified F1 is higher is open (+0 to +67 points)" in item.sentence
+
+
 def test_it_is_not_where_the_auditors_differ() -> None:
     report = compared(["gpt=one", "*=two"])
     (item,) = report.comparisons
