@@ -28,6 +28,7 @@ class Audits(NamedTuple):
     wanted: statements that an auditor was to be asked about, counted with each case.
     calls: audits made or reused; ``failed`` counts those without a verdict by kind, ``message`` is of the first.
     missing: audits that are not recorded, offline; recording them costs ``missing_usd`` (None: unknown), at most if ``is_bound``.
+        ``unheard``: those of them that are of the first auditor, without whose word a statement is unchecked.
     unpaid: audits that the budget did not allow.
     opinions: of each statement, what each of several auditors says; None where one does not answer.
     told: of workers, what was said in the audits that they made for this case, by short key. ``elsewhere``: those that another
@@ -48,6 +49,7 @@ class Audits(NamedTuple):
     elsewhere: tuple[Elsewhere, ...] = ()
     lost: int = 0
     textless: int = 0
+    unheard: int = 0
 
 
 def count_audits(wanted: int, records: Sequence[Record], unpaid: int) -> Audits:
@@ -66,4 +68,5 @@ def sum_missing(audits: Iterable[Audits]) -> Audits:
         missing=sum(each.missing for each in lacking),
         missing_usd=sum(known) if known or not lacking else None,
         is_bound=any(each.is_bound for each in lacking),
+        unheard=sum(each.unheard for each in lacking),
     )

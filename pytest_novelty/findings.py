@@ -10,6 +10,7 @@ from typing import Final
 from pytest_novelty.answers import ODDITIES
 from pytest_novelty.audits import Audits
 from pytest_novelty.headline import percent
+from pytest_novelty.judges.base import Judge
 from pytest_novelty.metrics.intervals import clopper_pearson
 from pytest_novelty.metrics.view import View
 from pytest_novelty.model import EXCEEDED, REFERENCE
@@ -145,7 +146,7 @@ def find_lacking_audits(plan: Plan, outcomes: Sequence[CaseResult]) -> list[str]
         for each in audits:
             kinds.update(each.failed)
         names = " and ".join(auditor.name for auditor in plan.panels.get(judge, ()))
-        left = "those statements are unchecked, and verified F1 has bounds over them"
+        left = _left_by(audits, plan.panels.get(judge, ()))
         if kinds:
             told = ", ".join(f"{count} {kind}" for kind, count in sorted(kinds.items()))
             first = next(each.message for each in audits if each.failed)
@@ -168,6 +169,15 @@ def find_lacking_audits(plan: Plan, outcomes: Sequence[CaseResult]) -> list[str]
                 f"{unpaid} audits of {judge} on {suite} by {names} were not made, the budget is reached: {left}"
             )
     return found
+
+
+def _left_by(audits: Sequence[Audits], panel: Sequence[Judge]) -> str:
+    """What audits without a verdict leave open: the word of the first auditor counts, and of the others how far they agree."""
+    said = [row[0] for each in audits for row in each.opinions]
+    if said and None not in said:
+        return f"no statement lacks the word of {panel[0].name}, which counts: only how far the auditors agree is not told of all"
+    which = f"statements without the word of {panel[0].name}" if len(panel) > 1 else "those statements"
+    return f"{which} are unchecked, and verified F1 has bounds over them"
 
 
 def find_oddities(outcomes: Sequence[CaseResult]) -> list[str]:

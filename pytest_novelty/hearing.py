@@ -134,6 +134,7 @@ class Hearing:
         fresh: list[Record] = []
         reused: list[Record] = []
         missing: list[Call] = []
+        unheard: set[str] = set()
         unpaid = 0
         elsewhere: list[Elsewhere] = []
         told: dict[str, bool | None] = {}
@@ -152,6 +153,8 @@ class Hearing:
                 except BudgetReached:
                     unpaid += 1
                 missing += ticket.missing
+                if place == 0:  # the word of the first counts
+                    unheard |= {call.key for call in ticket.missing}
                 record = said[-1][name] = ticket.records[0]
                 if record is None:  # nobody was asked, and none will be
                     if self._shared is not None:
@@ -184,8 +187,10 @@ class Hearing:
         new = {call.key: call for call in missing if call.key not in self._lacking}
         self._lacking.update(new)
         cost, is_bound = cost_of_audits(list(new.values()), self._store)
-        audits = audits._replace(missing=len(new), missing_usd=cost, is_bound=is_bound)
-        return Heard(grounds, fresh, len(reused), audits, explain_missing_audits(case, missing, self._store))
+        audits = audits._replace(
+            missing=len(new), missing_usd=cost, is_bound=is_bound, unheard=len(unheard & new.keys())
+        )
+        return Heard(grounds, fresh, len(reused), audits, explain_missing_audits(case, missing, unheard, self._store))
 
 
 def _places_of(name: str, planned: Mapping[int, Sequence[Case | None]]) -> tuple[tuple[int, int], ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, Final
 
 from pytest_novelty.calls import TOLD, Call, Case, changed_parts
@@ -42,21 +42,34 @@ def explain_missing(
     return error
 
 
-def explain_missing_audits(case: Case, calls: Sequence[Call], store: VerdictStore) -> MissingVerdictError:
-    """What to tell of a case whose verdict is there and whose audits (``calls``) are not recorded."""
+def explain_missing_audits(
+    case: Case, calls: Sequence[Call], unheard: Collection[str], store: VerdictStore
+) -> MissingVerdictError:
+    """What to tell of a case whose verdict is there and whose audits (``calls``) are not recorded. ``unheard``: keys of those of
+    the first auditor, whose word counts; the others only tell how far auditors agree.
+    """
     cost, is_bound = cost_of_audits(calls, store)
     names = " and ".join(dict.fromkeys(call.case.judge.name for call in calls))
     count = len(calls)
     audits = "1 audit" if count == 1 else f"{count:,} audits"
     error = MissingVerdictError(
         f"offline, and {audits} of {case.judge.name} by {names} {'is' if count == 1 else 'are'} not recorded: "
-        "its verdict stands, and these statements are unchecked",
+        f"its verdict stands, {_left_by(calls, unheard)}",
         instance=case.instance.id,
         hint=f"Recording takes {count:,} call{'' if count == 1 else 's'} {_price(cost, is_bound)}: run without --novelty-offline "
         "(and its cassette), then export again; --novelty-missing=warn goes on without",
     )
     error.calls, error.cost_usd, error.is_bound = count, cost, is_bound
     return error
+
+
+def _left_by(calls: Sequence[Call], unheard: Collection[str]) -> str:
+    if not unheard:
+        return "and no statement is unchecked for want of them: only how far the auditors agree is not told"
+    if all(call.key in unheard for call in calls):
+        return "and these statements are unchecked"
+    first = next(call.case.judge.name for call in calls if call.key in unheard)
+    return f"and the statements that lack the word of {first}, which counts, are unchecked"
 
 
 def cost_of_audits(calls: Sequence[Call], store: VerdictStore) -> tuple[float | None, bool]:

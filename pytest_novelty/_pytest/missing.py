@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
-from pytest_novelty.audits import sum_missing
+from pytest_novelty.audits import Audits, sum_missing
 from pytest_novelty.deciding import INCONCLUSIVE
 from pytest_novelty.printing import plural, show_usd
 
@@ -60,9 +60,20 @@ def what_is_unaudited(results: Sequence[CaseResult]) -> Iterator[str]:
         most = "no more than " if lacking.is_bound else ""
         cost = "an unknown cost" if lacking.missing_usd is None else f"{most}about {show_usd(lacking.missing_usd)}"
         yield (
-            f"{plural(lacking.missing, 'audit')} {'is' if lacking.missing == 1 else 'are'} not recorded: offline, and what they "
-            f"would check is unchecked; recording them takes {plural(lacking.missing, 'call')} at {cost}"
+            f"{plural(lacking.missing, 'audit')} {'is' if lacking.missing == 1 else 'are'} not recorded: offline, and "
+            f"{_left_by(lacking)}; recording them takes {plural(lacking.missing, 'call')} at {cost}"
         )
+
+
+def _left_by(lacking: Audits) -> str:
+    """Of auditors after the first only how far they agree is told."""
+    if lacking.unheard == lacking.missing:
+        return "what they would check is unchecked"
+    if not lacking.unheard:
+        return "no statement is unchecked for want of them: only how far the auditors agree is not told"
+    return (
+        f"what {lacking.unheard:,} of them would check is unchecked (the others only tell how far the auditors agree)"
+    )
 
 
 def is_undecided_for_want_of_text(report: Report) -> bool:

@@ -211,6 +211,50 @@ def test_a_missing_audit_takes_no_verdict_with_it(lab: Lab, dist: str) -> None:
     assert "of judge by auditor are not recorded: its verdict stands" in ran.plain
 
 
+def test_audits_of_further_auditors_leave_nothing_unchecked(lab: Lab, dist: str) -> None:
+    """The word of the first counts: without that of the others only their agreement is not told."""
+    other = AUDITED.format().replace('"auditor": auditor', '"auditor": auditor, "second": second')
+    lab.judges(
+        other + "\n    def second(request):\n        return {'supported': True}\n\n    second.family = 'third'\n"
+    )
+    args = ("judge", "landmarks-similarity-full", "--novelty-store=kept.sqlite")
+    lab.judge(*args, "--novelty-sample=12")
+    online = lab.judge(*args, "--novelty-sample=12", "--novelty-auditor=auditor")
+    told = online.report["grounding"][0]["rates"]["verified_f1"]
+    args = (*args, "--novelty-sample=12", "--novelty-auditor=auditor", "--novelty-auditor=second", "--novelty-offline")
+    ran = lab.judge(*args, "--novelty-missing=warn", dist=dist)
+    rate = ran.report["grounding"][0]["rates"]["verified_f1"]
+    assert (rate["lower"], rate["value"], rate["upper"]) == (told["lower"], told["value"], told["upper"])
+    assert told["lower"] == told["upper"]
+    said = "no statement is unchecked for want of them: only how far the auditors agree is not told"
+    assert re.search(
+        rf"\d+ audits are not recorded: offline, and {said}; recording them takes", " ".join(ran.plain.split())
+    )
+    failing = lab.judge(*args, dist=dist)
+    assert failing.ret == 1
+    assert f"of judge by second are not recorded: its verdict stands, and {said}" in " ".join(failing.plain.split())
+    assert "these statements are unchecked" not in failing.plain
+
+
+def test_what_the_first_auditor_lacks_is_told_apart(lab: Lab, dist: str) -> None:
+    other = AUDITED.format().replace('"auditor": auditor', '"auditor": auditor, "second": second')
+    lab.judges(
+        other + "\n    def second(request):\n        return {'supported': True}\n\n    second.family = 'third'\n"
+    )
+    args = ("judge", "landmarks-similarity-full", "--novelty-sample=12", "--novelty-store=kept.sqlite")
+    lab.judge(*args)
+    args = (*args, "--novelty-auditor=auditor", "--novelty-auditor=second", "--novelty-offline")
+    ran = lab.judge(*args, "--novelty-missing=warn", dist=dist)
+    found = re.search(
+        r"(\d+) audits are not recorded: offline, and what (\d+) of them would check is unchecked",
+        " ".join(ran.plain.split()),
+    )
+    assert found
+    assert int(found[1]) == 2 * int(found[2])
+    failing = " ".join(lab.judge(*args, dist=dist).plain.split())
+    assert "and the statements that lack the word of auditor, which counts, are unchecked" in failing
+
+
 def test_the_dry_run_counts_audits(lab: Lab) -> None:
     """At most one of each answer that is to come, exactly those of what is stored."""
     lab.judges(AUDITED.format())

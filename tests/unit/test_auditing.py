@@ -332,6 +332,27 @@ def test_the_same_statement_is_audited_once() -> None:
     assert report.grounding[0].found.rates["verified_f1"].value == report.metric("f1").value
 
 
+@pytest.mark.parametrize(
+    ("mute_first", "said"),
+    [
+        (
+            False,
+            "no statement lacks the word of lenient, which counts: only how far the auditors agree is not told of all",
+        ),
+        (True, "statements without the word of mute are unchecked, and verified F1 has bounds over them"),
+    ],
+)
+def test_the_word_of_the_first_auditor_counts(mute_first: bool, said: str) -> None:
+    """What another one does not answer leaves nothing unchecked."""
+    both = {"lenient": auditor(lambda request: {"supported": True}), "mute": auditor(lambda request: "no idea")}
+    names = ["mute", "lenient"] if mute_first else ["lenient", "mute"]
+    auditors = {name: both[name] for name in names}
+    report = evaluate({"planted": planted("perfect")}, make_suite("similarity"), auditor=auditors)
+    assert (report.grounding[0].found.rates["unchecked_rate"].value == 1) == mute_first
+    (finding,) = [text for text in report.findings if "audits" in text]
+    assert f"): {said}" in finding
+
+
 @pytest.mark.parametrize("answer", ["no idea", {"supported": "yes"}, None])
 def test_what_an_auditor_does_not_answer_is_unchecked(answer: Any) -> None:
     def says(request: Request) -> Any:
