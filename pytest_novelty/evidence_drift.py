@@ -10,7 +10,7 @@ from pytest_novelty.auditing import cites
 from pytest_novelty.judges.base import Judge
 from pytest_novelty.metrics.deferred import settle
 from pytest_novelty.metrics.differences import difference
-from pytest_novelty.metrics.grounded import rate_of
+from pytest_novelty.metrics.grounded import NO_EVIDENCE, rate_of
 from pytest_novelty.metrics.pairing import Pair
 from pytest_novelty.metrics.view import Estimate, View
 from pytest_novelty.model import Json
@@ -25,20 +25,40 @@ LABELS_ALONE: Final = "labels alone: evidence is not compared (--novelty-baselin
 
 @dataclass(frozen=True)
 class Moved:
-    """A rate before and after, and their paired ``difference`` over instances. ``p``: swap test; ``p_holm``: adjusted over all
-    that a run compares with recorded verdicts.
+    """A rate before and after, each with its bounds over evidence that was not checked, and their paired ``difference`` over
+    instances. ``p``: swap test; ``p_holm``: adjusted over all that a run compares with recorded verdicts.
     """
 
     metric: str
-    before: float | None
-    after: float | None
+    before: Estimate
+    after: Estimate
     difference: Estimate
     p: float | None
     p_holm: float | None = None
 
     @property
+    def direction(self) -> int:
+        """1: higher now, -1: lower; 0 where it is neither, undefined on a side, or either by what was not checked."""
+        ends = self.difference.bounds or (self.difference.value or 0.0,)
+        return 1 if min(ends) > 0 else -1 if max(ends) < 0 else 0
+
+    @property
     def is_higher(self) -> bool:
-        return (self.difference.value or 0.0) > 0
+        return self.direction > 0
+
+    @property
+    def lacks(self) -> str:
+        """Why it is not compared, where it is undefined before or now."""
+        sides = [(side, when) for side, when in ((self.before, "before"), (self.after, "now")) if side.value is None]
+        why: dict[str, list[str]] = {}
+        for side, when in sides:
+            why.setdefault(side.note if side.note == NO_EVIDENCE else "no positive vote", []).append(when)
+        return ", ".join(f"{reason} {' or '.join(times)}" for reason, times in why.items())
+
+    @property
+    def is_nothing(self) -> bool:
+        """It is 0 on both sides, and nothing is open: that says nothing."""
+        return all(side.value == 0 and side.bounds is None for side in (self.before, self.after))
 
     def is_beyond(self, alpha: float) -> bool:
         return self.p_holm is not None and self.p_holm <= alpha
@@ -66,20 +86,26 @@ class EvidenceDrift:
 
     def parts(self, alpha: float) -> Iterator[str]:
         """What is said of it where it was compared; a rate that is 0 on both sides says nothing, and one of nothing is no 0."""
-        told = [item for item in self.moved if item.before != 0 or item.after != 0]
-        for item in told:
-            if item.before is None or item.after is None:
-                yield f"evidence {RATES[item.metric]}: not compared ({item.difference.note})"
+        for why in dict.fromkeys(item.lacks for item in self.moved if item.lacks):
+            yield f"evidence: not compared, {why}"
+        for item in self.moved:
+            if item.lacks or item.is_nothing:
                 continue
-            said = f"evidence {RATES[item.metric]} in {item.before:.0%} of positive votes before, {item.after:.0%} now"
+            said = f"evidence {RATES[item.metric]} in {_share(item.before)} of positive votes before, {_share(item.after)} now"
             p = "" if item.p_holm is None else f" (p {'< 1e-4' if item.p_holm < 1e-4 else f'{item.p_holm:.2g}'})"
-            if item.difference.value and (self.is_exact or item.is_beyond(alpha)):
+            if item.direction and (self.is_exact or item.is_beyond(alpha)):
                 how = "worse" if item.is_higher else "better"
                 yield f"{how}: {said}{p}" if self.is_exact else f"{how} beyond its noise: {said}{p}"
             else:
-                yield f"{said}, within its noise{p}" if item.difference.value else said
-        if self.moved and not told:
+                open_ = ", undecided over what was not checked" if item.difference.bounds and not item.direction else ""
+                moved = f", within its noise{p}" if item.difference.value else ""
+                yield f"{said}{open_ or moved}"
+        if self.moved and all(item.is_nothing for item in self.moved):
             yield "evidence: none is invented or missing, before or now"
+
+
+def _share(rate: Estimate) -> str:
+    return " to ".join(f"{end:.0%}" for end in rate.bounds or (rate.value or 0.0,))
 
 
 def compare_evidence(
@@ -98,7 +124,7 @@ def compare_evidence(
     later = [difference(name, pair, {}, {}) for name in RATES]
     settled = settle([computed for computed, _ in later])
     moved = tuple(
-        Moved(name, rate_of(views[1], name).value, rate_of(views[0], name).value, estimate, p)
+        Moved(name, rate_of(views[1], name), rate_of(views[0], name), estimate, p)
         for name, estimate, (_, p) in zip(RATES, settled, later, strict=True)
     )
     return EvidenceDrift(moved, judge.traits.deterministic)
@@ -116,8 +142,10 @@ def evidence_to_dict(found: EvidenceDrift | None) -> Mapping[str, Json] | None:
     moved: list[Json] = [
         {
             "metric": item.metric,
-            "before": item.before,
-            "after": item.after,
+            "before": item.before.value,
+            "before_bounds": None if item.before.bounds is None else list(item.before.bounds),
+            "after": item.after.value,
+            "after_bounds": None if item.after.bounds is None else list(item.after.bounds),
             "difference": dict(item.difference.to_dict()),
             "p": item.p,
             "p_holm": item.p_holm,
