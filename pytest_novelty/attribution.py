@@ -212,7 +212,9 @@ def _lean(value: float) -> str:
 
 def points_with_interval(estimate: Estimate) -> str:
     """A share as points from 0 to 100, with its interval."""
-    text = _points(estimate.value or 0.0)
+    if estimate.value is None:
+        return "unknown"
+    text = _points(estimate.value)
     if estimate.low is None or estimate.high is None:
         return text
     return f"{text} [{100 * estimate.low:.0f}, {100 * estimate.high:.0f}]"

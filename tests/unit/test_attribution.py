@@ -19,6 +19,7 @@ from pytest_novelty.attribution import (
     Facts,
     attribute,
     name_change,
+    points_with_interval,
     tell_evidence,
 )
 from pytest_novelty.metrics.differences import Change
@@ -209,3 +210,10 @@ def test_a_change_over_what_was_not_checked_is_a_range() -> None:
     told = [tell_evidence([Change("verified_f1", each, 0.001, 0.001)]) for each in (known, open_)]
     assert told[0] == "the evidence changes: verified_f1 +50 points [+30, +70]"
     assert told[1] == "the evidence changes: verified_f1 +25 to +75 points"
+
+
+def test_an_undefined_share_is_not_0_points() -> None:
+    told = [
+        points_with_interval(each) for each in (Estimate.undefined("no votes"), Estimate(0.0), Estimate(0.1, 0.0, 0.2))
+    ]
+    assert told == ["unknown", "0 points", "10 points [0, 20]"]
