@@ -27,6 +27,8 @@ from pytest_novelty.store import SqliteStore
 MEASURED_CALLS: Final = 5
 
 _SLACK: Final = 1e-9
+_ANY: Final = ""
+"""What a process holds for calls that measure no judge."""
 _NOTHING: Final = -1.0
 """A budget in which not even a call fits that costs nothing."""
 _IS_NEXT: Final = "coalesce((SELECT who FROM line WHERE line.run = ledger.run ORDER BY rowid LIMIT 1), ?) = ?"
@@ -37,13 +39,15 @@ _CREATE: Final = (
     "CREATE TABLE IF NOT EXISTS held (run TEXT, pid INTEGER, measures TEXT, reserved REAL, "
     "PRIMARY KEY (run, pid, measures))"
 )
-"""What each process has set aside, and a row for each judge that it measures: of one that is gone nobody else would free it."""
+"""What each process has set aside: for calls of a known cost, and for the call that measures a judge's. Of one that is gone
+nobody else would free it."""
 _HOLD: Final = (
-    "INSERT INTO held VALUES (?, ?, '', ?) ON CONFLICT (run, pid, measures) "
+    "INSERT INTO held VALUES (?, ?, ?, ?) ON CONFLICT (run, pid, measures) "
     "DO UPDATE SET reserved = reserved + excluded.reserved"
 )
-_MEASURES: Final = "INSERT OR IGNORE INTO held VALUES (?, ?, ?, 0)"
-_MEASURES_NO_MORE: Final = "DELETE FROM held WHERE run = ? AND pid = ? AND measures = ?"
+_RESERVE: Final = "UPDATE ledger SET reserved = reserved + ? WHERE run = ?"
+_SPEND: Final = "UPDATE ledger SET spent = spent + ? WHERE run = ?"
+_SEE_MEASURED: Final = "SELECT begun, ended, told, usd FROM measured WHERE run = ? AND judge = ?"
 _EVERY_S: Final = 1.0
 _NOT_BEGUN: Final = "UPDATE measured SET begun = begun - 1 WHERE run = ? AND judge = ?"
 
@@ -219,7 +223,7 @@ class SharedLedger:
         with self._store.writing() as connection:
             fits = connection.execute(reserve, (cost_usd, self._run, cost_usd, _SLACK, who, who)).rowcount == 1
             if fits:
-                connection.execute(_HOLD, (self._run, os.getpid(), cost_usd))
+                connection.execute(_HOLD, (self._run, os.getpid(), _ANY, cost_usd))
         return fits
 
     def _free_the_dead(self) -> bool:
@@ -239,8 +243,8 @@ class SharedLedger:
     def _free(self, connection: sqlite3.Connection, pid: int, in_line: list[str]) -> None:
         query = "SELECT reserved, measures FROM held WHERE run = ? AND pid = ?"
         for reserved, measures in connection.execute(query, (self._run, pid)).fetchall():
-            spend = "UPDATE ledger SET reserved = reserved - ?, spent = spent + ? WHERE run = ?"
-            connection.execute(spend, (reserved, reserved, self._run))
+            connection.execute(_RESERVE, (-reserved, self._run))
+            connection.execute(_SPEND, (reserved, self._run))
             if measures:
                 connection.execute(_NOT_BEGUN, (self._run, measures))
         connection.execute("DELETE FROM held WHERE run = ? AND pid = ?", (self._run, pid))
@@ -260,47 +264,58 @@ class SharedLedger:
         self._store.update("UPDATE ledger SET budget = ? WHERE run = ?", (_NOTHING, self._run))
 
     def settle(self, reserved_usd: float, cost_usd: float) -> None:
-        spend = "UPDATE ledger SET reserved = reserved - ?, spent = spent + ? WHERE run = ?"
         with self._store.writing() as connection:
-            connection.execute(spend, (reserved_usd, cost_usd, self._run))
-            connection.execute(_HOLD, (self._run, os.getpid(), -reserved_usd))
+            connection.execute(_RESERVE, (-reserved_usd, self._run))
+            connection.execute(_SPEND, (cost_usd, self._run))
+            connection.execute(_HOLD, (self._run, os.getpid(), _ANY, -reserved_usd))
 
     def begin_measuring(self, judge: str, who: str = "") -> bool:
-        self._store.update("INSERT OR IGNORE INTO measured VALUES (?, ?, 0, 0, 0, 0)", (self._run, judge))
-        begin = (
-            "UPDATE measured SET begun = begun + 1 WHERE run = ? AND judge = ? AND begun < ? AND begun = ended "
-            f"AND (SELECT {_MAY_MEASURE} FROM ledger WHERE ledger.run = measured.run)"
-        )
-        if self._store.update(begin, (self._run, judge, MEASURED_CALLS, _SLACK, who, who)):
-            # From here on the mean stays as it is until the call ends; what fitted may be somebody else's by now.
-            self._store.update(_MEASURES, (self._run, os.getpid(), judge))
-            mean = self.measured(judge).mean_usd or 0.0
-            if self.reserve(mean, who):
-                return True
-            self._store.update(_MEASURES_NO_MORE, (self._run, os.getpid(), judge))
-            self._store.update(_NOT_BEGUN, (self._run, judge))
-            return False
-        self._free_the_dead()
+        if self._begin(judge, who) or (self._free_the_dead() and self._begin(judge, who)):
+            self.leave(who)
+            return True
         state = self.measured(judge)
         if state.begun < MEASURED_CALLS and state.begun == state.ended:
             self._stand_in_line(who)
         return False
 
-    def end_measuring(self, judge: str, cost_usd: float | None, *, counts: bool = True) -> None:
-        self.settle(self.measured(judge).mean_usd or 0.0, cost_usd or 0.0)
-        self._store.update(_MEASURES_NO_MORE, (self._run, os.getpid(), judge))
-        if not counts and cost_usd is None:
-            self._store.update(_NOT_BEGUN, (self._run, judge))
-            return
-        self._store.update(
-            "UPDATE measured SET ended = ended + 1, told = told + ?, usd = usd + ? WHERE run = ? AND judge = ?",
-            (int(cost_usd is not None), cost_usd or 0.0, self._run, judge),
+    def _begin(self, judge: str, who: str) -> bool:
+        """In one transaction: of a process that is killed half-way through several, nobody could tell what it had begun."""
+        begin = (
+            "UPDATE measured SET begun = begun + 1 WHERE run = ? AND judge = ? AND begun < ? AND begun = ended "
+            f"AND (SELECT {_MAY_MEASURE} FROM ledger WHERE ledger.run = measured.run)"
         )
+        with self._store.writing() as connection:
+            connection.execute("INSERT OR IGNORE INTO measured VALUES (?, ?, 0, 0, 0, 0)", (self._run, judge))
+            values = (self._run, judge, MEASURED_CALLS, _SLACK, who, who)
+            begins = connection.execute(begin, values).rowcount == 1
+            if begins:
+                mean = Measured(*connection.execute(_SEE_MEASURED, (self._run, judge)).fetchone()).mean_usd or 0.0
+                connection.execute(_RESERVE, (mean, self._run))
+                connection.execute(_HOLD, (self._run, os.getpid(), judge, mean))
+        return begins
+
+    def end_measuring(self, judge: str, cost_usd: float | None, *, counts: bool = True) -> None:
+        with self._store.writing() as connection:
+            self._spend(connection, judge, cost_usd or 0.0)
+            if not counts and cost_usd is None:
+                connection.execute(_NOT_BEGUN, (self._run, judge))
+                return
+            connection.execute(
+                "UPDATE measured SET ended = ended + 1, told = told + ?, usd = usd + ? WHERE run = ? AND judge = ?",
+                (int(cost_usd is not None), cost_usd or 0.0, self._run, judge),
+            )
+
+    def _spend(self, connection: sqlite3.Connection, judge: str, cost_usd: float) -> None:
+        """What this process had set aside to measure a judge is free, and what that cost is spent."""
+        mine = (self._run, os.getpid(), judge)
+        query = "SELECT reserved FROM held WHERE run = ? AND pid = ? AND measures = ?"
+        for (reserved,) in connection.execute(query, mine).fetchall():
+            connection.execute(_RESERVE, (-reserved, self._run))
+        connection.execute("DELETE FROM held WHERE run = ? AND pid = ? AND measures = ?", mine)
+        connection.execute(_SPEND, (cost_usd, self._run))
 
     def measured(self, judge: str) -> Measured:
-        row = self._store.row(
-            "SELECT begun, ended, told, usd FROM measured WHERE run = ? AND judge = ?", (self._run, judge)
-        )
+        row = self._store.row(_SEE_MEASURED, (self._run, judge))
         return Measured(*row) if row else Measured()
 
     def spent_usd(self) -> float:

@@ -60,7 +60,8 @@ class Crashes:
         if self.died:
             died = f"{plural(self.died, 'worker')} died"
             paid = (
-                "calls and cost are what the store has of this run, also where another worker then read it from there"
+                "calls and cost are what the store has of this run, also where another worker then read it from there; "
+                f"what was on its way to {'it' if self.died == 1 else 'them'} may have been charged too, and is in no sum"
             )
             yield f"{died}{f': {not_judged(self.lost)}' if self.lost else ''}; {paid}"
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import subprocess
 import sys
@@ -9,6 +10,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from threading import Barrier, Thread
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -330,6 +332,46 @@ def test_the_turns_of_a_dead_process_to_measure_are_another_s(
         assert own.begin_measuring(judge) or own.begin_measuring(judge)  # a look frees it, the next asks
         own.end_measuring(judge, 0.1)
         assert own.measured(judge) == Measured(1, 1, 1, 0.1)
+    store.close()
+
+
+class MortalStore(SqliteStore):
+    """The store of a process that is killed when it has kept so many transactions more."""
+
+    left = 1_000
+
+    def transaction(self) -> Any:
+        if self.left == 0:
+            raise KeyboardInterrupt
+        self.left -= 1
+        return super().transaction()
+
+
+@pytest.mark.parametrize("kept", range(4))
+@pytest.mark.parametrize("ends", [False, True])
+def test_wherever_a_process_dies_another_goes_on_measuring(
+    kept: int, ends: bool, dead: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A call that measures, begun or ended by half, would hold up all others for ever."""
+    store = MortalStore(tmp_path / "s")
+    gone = of_process(store, dead, monkeypatch)
+    gone.end_measuring("j", 0.1 if gone.begin_measuring("j") else None)
+    if ends:
+        assert gone.begin_measuring("j")
+    store.left = kept
+    with contextlib.suppress(KeyboardInterrupt):
+        if ends:
+            gone.end_measuring("j", 0.2)
+        else:
+            gone.begin_measuring("j", name_in_line("j"))
+    store.left = 1_000
+    own = of_process(store, os.getppid(), monkeypatch)
+    assert any(own.begin_measuring("j", "own") for _ in range(3))
+    state = own.measured("j")
+    assert state.begun == state.ended + 1
+    assert own.spent_usd() in (pytest.approx(0.1), pytest.approx(0.2), pytest.approx(0.3))  # with what was out, or without
+    own.end_measuring("j", 0.1)
+    assert own.reserve(1.0 - own.spent_usd())  # nothing is still set aside
     store.close()
 
 
