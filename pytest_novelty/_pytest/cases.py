@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from pytest_novelty.errors import MissingVerdictError, NoveltyError
+from pytest_novelty.labels_as_text import write_label
 from pytest_novelty.model import ERROR, OK, TIE, TIMEOUT, WRONG, Instance, Outcome, Record, Suite, Variant, Vote
+from pytest_novelty.protocols import has_two_labels
 
 if TYPE_CHECKING:
     from pytest_novelty._pytest.session import NoveltySession
@@ -63,8 +65,14 @@ class NoveltyCase:
         if broken or (outcome.failures and not self._session.gates_invalid_rate(self._case)):
             pytest.fail(self._describe(broken or list(outcome.failures)), pytrace=False)
         if self._session.strict and outcome.result in (WRONG, TIE):
-            said = f"{self._case.judge.name} says {outcome.label!r}, gold is {outcome.gold!r}"
+            said, gold = (self._name(label) for label in (outcome.label, outcome.gold))
+            said = f"{self._case.judge.name} says {said}, gold is {gold}"
             pytest.fail(plain(f"{outcome.result}: {said}. {outcome.reason}"), pytrace=False)
+
+    def _name(self, label: str | None) -> str:
+        """A partition of papers as ``{a b} {c d}``, as everywhere; a label of any other protocol in quotes."""
+        protocol = self._case.protocol
+        return repr(label) if has_two_labels(protocol.name) else write_label(label, protocol)
 
     def _describe(self, failures: list[Vote]) -> str:
         planned = self._case.planned_calls

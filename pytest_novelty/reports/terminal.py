@@ -141,19 +141,20 @@ def _verdicts(report: Report) -> Iterator[Any]:
         own = [r for r in report.outcomes if r.suite == planned.suite.name and r.variant == REFERENCE]
         if not own:
             continue
+        protocol = planned.suite.protocol
         yield ""
         yield styled(f"Verdicts on {planned.suite.name}", "bold")
         for result in own[:_LISTED]:
             instance = planned.by_id[result.instance]
             votes = ", ".join(
-                f"{count} {name_label(instance, label)}"
+                f"{count} {name_label(protocol, instance, label)}"
                 for label, count in sorted(_vote_counts(result).items(), key=lambda pair: -pair[1])
                 if label != "score"
             )
             score = "" if result.outcome.score is None else f"score {result.outcome.score:.2f}"
             votes = ", ".join(part for part in (votes, score) if part)
             judge = f"{result.judge}: " if len(report.plan.judges) > 1 else ""
-            verdict = f"{judge}{name_label(instance, result.outcome.label)} ({votes})"
+            verdict = f"{judge}{name_label(protocol, instance, result.outcome.label)} ({votes})"
             subject = "" if len(instance.ideas) != 1 else f"  {short_title(instance.ideas[0])}"
             yield styled(f"  {result.instance}  {verdict}{subject}")
         if len(own) > _LISTED:
@@ -191,7 +192,8 @@ def _worst(report: Report) -> Iterator[Any]:
     for result in candidates[:_WORST]:
         planned = report.plan.suites[result.suite]
         instance = planned.by_id[result.instance]
-        said, gold = name_label(instance, result.outcome.label), name_label(instance, result.outcome.gold)
+        labels = result.outcome.label, result.outcome.gold
+        said, gold = (name_label(planned.suite.protocol, instance, label) for label in labels)
         subject = "" if len(instance.ideas) != 1 else f'"{short_title(instance.ideas[0])}": '
         yield styled(
             f"  {result.suite} {result.instance}: {subject}{result.judge} says {said} ({_tally(result)}), gold is {gold}"

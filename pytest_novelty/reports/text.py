@@ -6,10 +6,12 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from pytest_novelty.headline import percent
+from pytest_novelty.labels_as_text import write_partition
 from pytest_novelty.metrics.catalogue import METRICS, QUANTITY, ROOT, SCORE, SIGNED
 from pytest_novelty.metrics.view import Estimate
 from pytest_novelty.model import Idea, Instance
 from pytest_novelty.printing import clean, plural, show_usd
+from pytest_novelty.protocols import PROTOCOLS, has_two_labels
 
 if TYPE_CHECKING:
     from pytest_novelty.results import Calls
@@ -64,8 +66,12 @@ def failed_calls(calls: Calls) -> str:
     return f"{calls.failed:,} without a valid verdict{audits}"
 
 
-def name_label(instance: Instance, label: str | None) -> str:
-    """A label as a person would say it: ideas of a pair by their titles."""
+def name_label(protocol: str, instance: Instance, label: str | None) -> str:
+    """A label as a person would say it: ideas of a pair by their titles, a partition of papers as ``{a b} {c d}``."""
+    if label is not None and not has_two_labels(protocol):
+        # what votes are counted as may name nothing: a tie, an error
+        known = PROTOCOLS[protocol].has_label(label, [idea.id for idea in instance.ideas])
+        return write_partition(label) if known else label
     for idea in instance.ideas:
         if len(instance.ideas) > 1 and idea.id == label:
             return f'"{short_title(idea)}"'

@@ -224,6 +224,13 @@ def test_strict(ready: Lab, dist: str) -> None:
     assert "tie: new says 'tie', gold is 'i000y'" in ran.out
 
 
+def test_strict_names_the_papers_of_a_partition(ready: Lab, dist: str) -> None:
+    ran = ready.judge("lexical", "landmarks-grouping", "--novelty-strict", "-k", "agreement.problem", dist=dist)
+    assert ran.ret == 1
+    gold = "{lamport1978 nakamoto2008} {lamport1998 oki1988}"
+    assert f"wrong: lexical says {{lamport1998 oki1988}}, gold is {gold}. " in ran.out
+
+
 @pytest.mark.parametrize(
     "selection", [[], ["-k", "i001 or i002"], ["-x", "--novelty-strict"], ["-v"]], ids=lambda s: " ".join(s) or "all"
 )
