@@ -46,7 +46,9 @@ def compare_two_reports(arguments: argparse.Namespace) -> int:
     found = compare_reports(load_report(arguments.old), load_report(arguments.new))
     on_terminal = sys.stdout.isatty()
     width = shutil.get_terminal_size((120, 24)).columns if on_terminal else 140
-    text = render_blocks(comparison_blocks(found), width=max(width, 80), colour=on_terminal)
+    text = render_blocks(
+        comparison_blocks(found), width=max(width, 80), colour=on_terminal, elsewhere="--markdown out.md"
+    )
     print_lines([text])
     if arguments.markdown is not None:
         from pytest_novelty.files import write_atomically

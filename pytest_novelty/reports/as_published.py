@@ -27,6 +27,7 @@ _HEADINGS: Final[tuple[tuple[str, Justify], ...]] = (
     ("ours %", "right"),
     ("differs in", "left"),
 )
+_SPARE: Final = ((4, "per sample"), (3, "sd"))
 _MOST_SAMPLES: Final = 3
 """That a row has room for."""
 
@@ -38,7 +39,7 @@ def published_blocks(report: Report, suite: str | None = None, judge: str | None
             place = "" if item.variant == REFERENCE else f", variant {item.variant}"
             title = f"By the release's rules, not ours (profile {AS_PUBLISHED}): {item.judge} on {clean(item.suite, 100)}{place}"
             rows = tuple(map(_row, item.found.figures))
-            yield Block(title, _HEADINGS, rows, tuple(_notes(item)))
+            yield Block(title, _HEADINGS, rows, tuple(_notes(item)), _SPARE)
 
 
 def _row(figure: Figure) -> tuple[str, ...]:

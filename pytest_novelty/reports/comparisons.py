@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from pytest_novelty.metrics.view import Estimate
 from pytest_novelty.model import REFERENCE
 from pytest_novelty.printing import clean, plural
-from pytest_novelty.reports.tables import Justify, new_table, styled
+from pytest_novelty.reports.tables import Justify, fitted_table, styled
 from pytest_novelty.reports.text import list_transitions
 
 if TYPE_CHECKING:
@@ -22,16 +22,16 @@ _SPOKEN: Final = 12
 """Comparisons that get a sentence each; of more of them those under the reference do, if these are so few."""
 
 
-def comparison_lines(report: Report, colour: bool) -> Iterator[Any]:
+def comparison_lines(report: Report, width: int, colour: bool) -> Iterator[Any]:
     """A table a suite of all pairs of judges, and a sentence for each unless they are too many."""
     for planned in report.plan.suites.values():
         found = [item for item in report.comparisons if item.suite == planned.suite.name]
         if found:
             yield ""
-            yield from _of_suite(planned.suite, found, colour)
+            yield from _of_suite(planned.suite, found, width, colour)
 
 
-def _of_suite(suite: Suite, found: list[Comparison], colour: bool) -> Iterator[Any]:
+def _of_suite(suite: Suite, found: list[Comparison], width: int, colour: bool) -> Iterator[Any]:
     columns: list[Column] = [
         ("right, difference", "left", lambda item: _points(item.accuracy_difference, item.starred, signed=True)),
         ("p (Holm)", "right", lambda item: "" if item.p_holm is None else f"{item.p_holm:.3g}"),
@@ -41,14 +41,13 @@ def _of_suite(suite: Suite, found: list[Comparison], colour: bool) -> Iterator[A
         ("verified F1, difference", "left", _verified),
     ]
     shown = [column for column in columns if any(column[2](item) for item in found)]
-    table = new_table(
+    yield fitted_table(
         f"Judges compared on {suite.name} (points, 95 % interval; * Holm-adjusted p <= .05)",
         [("judges", "left"), *((title, justify) for title, justify, _ in shown), ("n", "right")],
-        colour,
+        [[_judges(item), *(cell(item) for _, _, cell in shown), str(item.n)] for item in found],
+        width=width,
+        colour=colour,
     )
-    for item in found:
-        table.add_row(styled(_judges(item)), *(styled(cell(item)) for _, _, cell in shown), str(item.n))
-    yield table
     places = ", first and second as the suite has them" if suite.protocol == "pairwise" else ""
     spoken = found if len(found) <= _SPOKEN else [item for item in found if item.variant == REFERENCE]
     spoken = spoken if len(spoken) <= _SPOKEN else []

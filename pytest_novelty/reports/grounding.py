@@ -35,6 +35,7 @@ _HEADINGS: Final[tuple[tuple[str, Justify], ...]] = (
     ("", "left"),
     ("sd over votes", "right"),
 )
+_SPARE: Final = ((2, "bars"), (3, "sd over votes"))
 MEANT: Final = {
     "nowhere": "found nowhere",
     "schema_echo": "the prompt's own words",
@@ -99,7 +100,7 @@ def _waterfall(item: Grounded) -> Block:
             rows.append((name, "not audited", "", ""))
         else:
             rows.append((name, _with_interval(rate), _bar(rate), "" if rate.sd is None else f"{100 * rate.sd:.1f}"))
-    return Block(_title(item), _HEADINGS, tuple(rows), tuple(_notes(item)))
+    return Block(_title(item), _HEADINGS, tuple(rows), tuple(_notes(item)), _SPARE)
 
 
 def _bar(rate: Rate) -> str:

@@ -20,7 +20,7 @@ from pytest_novelty.reports.comparisons import comparison_lines
 from pytest_novelty.reports.drift import drift_lines
 from pytest_novelty.reports.grounding import grounding_blocks
 from pytest_novelty.reports.invented import invented_blocks
-from pytest_novelty.reports.tables import Justify, gate_cells, new_table, styled
+from pytest_novelty.reports.tables import Justify, fitted_table, gate_cells, left_out, styled
 from pytest_novelty.reports.text import failed_calls, made_calls, name_label, short_title, show_estimate, show_interval
 from pytest_novelty.reports.variants import claim_lines, variant_lines
 
@@ -52,6 +52,7 @@ def render(report: Report, *, width: int = 100, colour: bool = False) -> str:
     )
     for sentence in headline_sentences(report):
         console.print(styled(clean(sentence), "bold"))
+    explained = width >= _WIDE
     for planned in report.plan.suites.values():
         for judge in report.plan.judges:
             ran = {row.variant for row in report.metrics if (row.judge, row.suite) == (judge.name, planned.suite.name)}
@@ -59,19 +60,22 @@ def render(report: Report, *, width: int = 100, colour: bool = False) -> str:
                 if variant.name in ran and (variant.name == REFERENCE or REFERENCE not in ran):
                     console.print()
                     console.print(_table(report, planned, judge.name, variant.name, width, colour))
+                    if not explained:
+                        console.print(left_out(["what metrics mean"], width, "--novelty-report out.md"))
+                        explained = True
             for make in (grounding_blocks, invented_blocks, published_blocks):
                 if blocks := list(make(report, planned.suite.name, judge.name)):
                     console.print()
-                    console.print(render_blocks(blocks, width=width, colour=colour), markup=False, highlight=False)
+                    _print_as_is(console, render_blocks(blocks, width=width, colour=colour))
             for lines in (variant_lines, claim_lines):
                 for printable in lines(report, planned, judge.name, width, colour):
                     console.print(printable)
         if audits := list(auditor_blocks(report, planned.suite.name)):
             console.print()
-            console.print(render_blocks(audits, width=width, colour=colour), markup=False, highlight=False)
+            _print_as_is(console, render_blocks(audits, width=width, colour=colour))
     drift = drift_lines(report, width, colour)
     for printable in (
-        *comparison_lines(report, colour),
+        *comparison_lines(report, width, colour),
         *drift,
         *_verdicts(report),
         *_worst(report),
@@ -79,6 +83,11 @@ def render(report: Report, *, width: int = 100, colour: bool = False) -> str:
     ):
         console.print(printable)
     return stream.getvalue().rstrip("\n")
+
+
+def _print_as_is(console: Any, text: str) -> None:
+    """Lines that have their width already; codes of colours in them are none of it."""
+    console.print(text, markup=False, highlight=False, soft_wrap=True)
 
 
 def _table(report: Report, planned: SuitePlan, judge: str, variant: str, width: int, colour: bool) -> Any:
@@ -98,7 +107,7 @@ def _table(report: Report, planned: SuitePlan, judge: str, variant: str, width: 
         ("gate", "left"),
         ("", "left"),
     ]
-    table = new_table(f"{judge} on {place}", columns, colour)
+    shown: list[list[Any]] = []
     gates = [
         gate for gate in report.gates if (gate.judge, gate.suite, gate.gate.variant) == (judge, suite.name, variant)
     ]
@@ -125,12 +134,11 @@ def _table(report: Report, planned: SuitePlan, judge: str, variant: str, width: 
             styled(str(row.estimate.n)),
         ]
         first = own[0] if own else None
-        table.add_row(*cells, *gate_cells(first))
-        for more in own[1:]:
-            table.add_row(*[""] * len(cells), *gate_cells(more))
+        shown.append([*cells, *gate_cells(first)])
+        shown += [[*[""] * len(cells), *gate_cells(more)] for more in own[1:]]
         if row.estimate.note and (row.estimate.value is None or own or row.metric in _NOTED):
             notes.append(styled(f"  {row.metric}: {clean(row.estimate.note, 400)}", "dim"))
-    return Group(table, *notes)
+    return Group(fitted_table(f"{judge} on {place}", columns, shown, width=width, colour=colour), *notes)
 
 
 def _verdicts(report: Report) -> Iterator[Any]:

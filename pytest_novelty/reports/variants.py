@@ -11,7 +11,7 @@ from pytest_novelty.metrics.view import Estimate
 from pytest_novelty.model import REFERENCE
 from pytest_novelty.plan import SuitePlan
 from pytest_novelty.printing import clean
-from pytest_novelty.reports.tables import Justify, gate_cells, new_table, styled
+from pytest_novelty.reports.tables import Justify, fitted_table, gate_cells, styled
 from pytest_novelty.reports.text import list_transitions, show_interval, show_value
 
 if TYPE_CHECKING:
@@ -85,8 +85,6 @@ def variant_lines(report: Report, planned: SuitePlan, judge: str, width: int, co
     yield ""
     if found:
         yield _table(report, planned, judge, found, width, colour)
-        if width < _WIDE and planned.suite.protocol != "pointwise":
-            yield styled(f"  (null flips are shown by terminals of {_WIDE} columns)", "dim")
     alike: dict[Any, list[str]] = {}
     for item in found:
         alike.setdefault(_said(item), []).append(item.variant)
@@ -108,7 +106,7 @@ def variant_lines(report: Report, planned: SuitePlan, judge: str, width: int, co
     ]
     if gates and found:
         columns: list[tuple[str, Justify]] = [("gate on variants", "left"), ("value", "left"), ("n", "right")]
-        table = new_table("", [*columns, ("", "left"), ("", "left")], colour)
+        rows: list[list[Any]] = []
         for gate in gates:
             name = gate.gate.metric + (
                 "" if gate.gate.metric.startswith(("max_", "mean_")) else _where(gate.gate.variant)
@@ -116,8 +114,8 @@ def variant_lines(report: Report, planned: SuitePlan, judge: str, width: int, co
             name += "" if gate.gate.stratum is None else f"@{':'.join(gate.gate.stratum)}"
             estimate = Estimate(gate.value, gate.low, gate.high, gate.n)
             value = f"{show_value(gate.gate.metric, gate.value)} {show_interval(gate.gate.metric, estimate)}".strip()
-            table.add_row(styled(name), styled(value), str(gate.n), *gate_cells(gate))
-        yield table
+            rows.append([name, value, str(gate.n), *gate_cells(gate)])
+        yield fitted_table("", [*columns, ("", "left"), ("", "left")], rows, width=width, colour=colour)
 
 
 def claim_lines(report: Report, planned: SuitePlan, judge: str, width: int, colour: bool) -> Iterator[Any]:
@@ -129,11 +127,16 @@ def claim_lines(report: Report, planned: SuitePlan, judge: str, width: int, colo
         yield ""
         title = f"{judge} on {claim.suite}: {contrast.field} {contrast.ours} less {contrast.base}, {claim.measure}"
         columns: list[tuple[str, Justify]] = [("variant", "left"), ("difference", "left"), ("p (Holm)", "right")]
-        table = new_table(title, [*columns, ("n", "right")], colour)
-        for held in claim.held:
-            p = "" if held.p_holm is None else f"{held.p_holm:.2g}"
-            table.add_row(styled(held.variant), styled(show_difference(claim.measure, held)), p, str(held.estimate.n))
-        yield table
+        rows = [
+            (
+                held.variant,
+                show_difference(claim.measure, held),
+                "" if held.p_holm is None else f"{held.p_holm:.2g}",
+                str(held.estimate.n),
+            )
+            for held in claim.held
+        ]
+        yield fitted_table(title, [*columns, ("n", "right")], rows, width=width, colour=colour)
         yield styled(f"  {clean(claim.sentence, 400)}.")
 
 
@@ -154,16 +157,16 @@ def _table(report: Report, planned: SuitePlan, judge: str, found: list[VariantRe
         if same and (row.reference is None or row.reference.judge == judge):
             values.setdefault(row.variant, {})[row.metric] = row.estimate
     names = [REFERENCE, *(item.variant for item in found)]
-    columns = [
+    defined = [
         column
         for column in _COLUMNS[suite.protocol]
-        if (width >= _WIDE or column[1] not in _ONLY_WIDE)
-        and any(_is_defined(values.get(name, {}).get(column[1])) for name in names)
+        if any(_is_defined(values.get(name, {}).get(column[1])) for name in names)
     ]
+    columns = [column for column in defined if width >= _WIDE or column[1] not in _ONLY_WIDE]
     headings: list[tuple[str, Justify]] = [("variant", "left")]
     headings += [(heading, "left" if wide else "right") for heading, _, wide in columns]
     title = f"{judge} on {suite.name}, variants (* Holm-adjusted p <= .05)"
-    table = new_table(title, [*headings, ("n", "right")], colour)
+    rows = []
     starred = {item.variant: _stars(item) for item in found}
     for name in names:
         cells = [
@@ -171,8 +174,9 @@ def _table(report: Report, planned: SuitePlan, judge: str, found: list[VariantRe
             for _, metric, wide in columns
         ]
         size = next((item.n for item in found if item.variant == name), None)
-        table.add_row(styled(name), *map(styled, cells), "" if size is None else str(size))
-    return table
+        rows.append([name, *cells, "" if size is None else str(size)])
+    hidden = [column[0] for column in defined if column not in columns]
+    return fitted_table(title, [*headings, ("n", "right")], rows, width=width, colour=colour, hidden=hidden)
 
 
 def _is_defined(estimate: Estimate | None) -> bool:
