@@ -28,6 +28,10 @@ def complete(data: dict[str, Any]) -> None:
         auditor = item.get("auditor")
         item.setdefault("macro_by_dimension", {})
         item.setdefault("auditors", [] if auditor is None else [auditor])
+    for item in _rows(data, "auditors"):
+        item.setdefault("strata", {})
+        for validation in _rows(item, "validations"):
+            validation.setdefault("strata", {})
 
 
 def _rows(data: dict[str, Any], name: str) -> list[dict[str, Any]]:

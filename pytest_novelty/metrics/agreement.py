@@ -7,7 +7,7 @@ the same of everything. What somebody left open is left out and counted in the n
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import combinations
 from typing import Final
 
@@ -36,17 +36,21 @@ _NO_ROOM: Final = "undefined: the same is said of everything"
 @dataclass(frozen=True)
 class AuditorAgreement:
     """Of several auditors. ``agreement`` and ``kappa`` by pair of names, each over the items that both answered; ``all_agree``
-    and ``fleiss`` over those that all did."""
+    and ``fleiss`` over those that all did. ``strata``: the same of some of the items, by stratum and value.
+    """
 
     agreement: dict[tuple[str, str], Estimate]
     kappa: dict[tuple[str, str], Estimate]
     all_agree: Estimate
     fleiss: Estimate
+    strata: Mapping[str, Mapping[str, AuditorAgreement]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class Validation:
-    """One auditor against people, for the class *unsupported*; ``table``: what the auditor says, then what the people say."""
+    """One auditor against people, for the class *unsupported*; ``table``: what the auditor says, then what the people say.
+    ``strata``: the same of some of the items, by stratum and value.
+    """
 
     agreement: Estimate
     kappa: Estimate
@@ -54,6 +58,7 @@ class Validation:
     recall: Estimate
     f1: Estimate
     table: dict[tuple[str, str], int]
+    strata: Mapping[str, Mapping[str, Validation]] = field(default_factory=dict)
 
 
 def cohen_kappa(table: FloatArray) -> FloatArray:

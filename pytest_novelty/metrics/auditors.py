@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from pytest_novelty.metrics.agreement import AuditorAgreement, Opinions, Validation, agree, validate
-from pytest_novelty.metrics.sampled import Items
+from pytest_novelty.metrics.sampled import Items, Units
+from pytest_novelty.metrics.strata import Strata, measure_within, strata_of
 from pytest_novelty.metrics.view import View
 from pytest_novelty.verdicts import SUPPORTED, UNSUPPORTED
 
@@ -27,19 +28,14 @@ class Auditors:
 
 def compare_auditors(suite: str, variant: str, views: Mapping[str, View]) -> Auditors:
     """Of one variant; ``views`` by judge. What counts is each outcome's label; a tie or a failure is no opinion."""
-    validations = {
-        judge: validate(view, opinions_of(view), [opinion_of(instance.gold) for instance in view.instances])
-        for judge, view in views.items()
-        if not view.unlabelled
-    }
+    validations = {judge: _validate(view) for judge, view in views.items() if not view.unlabelled}
     common = set.intersection(*({result.instance for result in view.results} for view in views.values()))
     if len(views) < 2 or not common:
         return Auditors(suite, variant, validations)
     shared = {judge: view.restricted(common) for judge, view in views.items()}
     units = next(iter(shared.values()))
-    return Auditors(
-        suite, variant, validations, agree(units, {name: opinions_of(view) for name, view in shared.items()})
-    )
+    opinions = {name: opinions_of(view) for name, view in shared.items()}
+    return Auditors(suite, variant, validations, _agree(units, strata_of(units.suite, units.instances), opinions))
 
 
 def compare_panels(
@@ -59,9 +55,31 @@ def compare_panels(
             continue
         places = {name: place for place, name in enumerate(sorted({name for name, _ in rows}))}
         units = Items(len(rows), np.array([places[name] for name, _ in rows]), held[0].level)
+        by_id = {instance.id: instance for view in held for instance in view.instances}
+        strata = strata_of(held[0].suite, [by_id[name] for name, _ in rows])
         opinions = {name: [said[place] for _, said in rows] for place, name in enumerate(panel)}
-        found.append(Auditors(suite, variant, {}, agree(units, opinions)))
+        found.append(Auditors(suite, variant, {}, _agree(units, strata, opinions)))
     return found
+
+
+def _validate(view: View) -> Validation:
+    """With the same of each stratum."""
+    said, true = opinions_of(view), [opinion_of(instance.gold) for instance in view.instances]
+
+    def within(units: Units, places: Sequence[int]) -> Validation:
+        return validate(units, [said[place] for place in places], [true[place] for place in places])
+
+    strata = strata_of(view.suite, view.instances)
+    return replace(validate(view, said, true), strata=measure_within(view, strata, within))
+
+
+def _agree(units: Units, strata: Strata, opinions: Mapping[str, Opinions]) -> AuditorAgreement:
+    """With the same of each stratum."""
+
+    def within(part: Units, places: Sequence[int]) -> AuditorAgreement:
+        return agree(part, {name: [said[place] for place in places] for name, said in opinions.items()})
+
+    return replace(agree(units, opinions), strata=measure_within(units, strata, within))
 
 
 def opinions_of(view: View) -> Opinions:

@@ -17,6 +17,7 @@ import numpy as np
 
 from pytest_novelty.metrics.resampling import BoolArray, FloatArray
 from pytest_novelty.metrics.sampled import F1, MEAN, RATE, SHARE, Among, Counted, Rate, Sampled, Units, measure
+from pytest_novelty.metrics.strata import parts_of
 
 VERIFIED: Final = "verified"
 FAILED: Final = "failed"
@@ -370,13 +371,7 @@ def measure_strata(
     items (``measure_macro``).
     """
     names = list(names)
-    values = np.array(["" if value is None else str(value) for value in strata])
-    known = np.array([value is not None for value in strata], dtype=bool)
-    found = {}
-    for value in sorted(set(values[known].tolist())):
-        mask = known & (values == value)
-        found[value] = how(Among(units, mask), cascade.only(mask), names)
-    return found
+    return {value: how(Among(units, mask), cascade.only(mask), names) for value, mask in parts_of(strata)}
 
 
 def _note(cascade: Cascade, name: str) -> str:

@@ -20,6 +20,7 @@ from pytest_novelty.metrics.cascade import FORMULAS, Cascade, Formula, measure_c
 from pytest_novelty.metrics.classification import LOOKED_UP_NOTE, UNLABELLED_NOTE
 from pytest_novelty.metrics.resampling import FloatArray
 from pytest_novelty.metrics.sampled import MEAN, Rate, Sampled
+from pytest_novelty.metrics.strata import DIMENSION, strata_of
 from pytest_novelty.metrics.view import Estimate, View
 from pytest_novelty.model import Ground, Vote
 from pytest_novelty.protocols.grouping import groups_of
@@ -27,9 +28,6 @@ from pytest_novelty.verdicts import SIMILAR
 
 NO_EVIDENCE: Final = "nothing is told of the evidence of its positive verdicts"
 NOT_AUDITED: Final = "the auditor gave no verdict on any reason"
-
-_MOST_VALUES: Final = 12
-"""Of a stratum, for the steps of the cascade to be told for each."""
 
 OF_VERDICTS: Final = ("precision", "recall", "f1")
 """What the cascade begins with. Of groupings it is about pairs of papers, and the name says so."""
@@ -97,13 +95,13 @@ def ground(view: View) -> Grounding:
     """Everything that a report tells of a view's evidence."""
     rates = _rates(view)
     counts = counts_of(view)
-    settled, strata = is_settled(view), _strata(view)
+    settled, strata = is_settled(view), strata_of(view.suite, view.instances)
     told = [name for name in cascade.MACRO if settled or not needs_audit(name)]
     macro, by_dimension = {}, {}
     if view.suite.protocol == "grouping":
         macro = measure_macro(view, counts, told)
         steps = [name for name in cascade.WATERFALL if name in told]
-        by_dimension = measure_strata(view, counts, strata["dimension"], steps, measure_macro)
+        by_dimension = measure_strata(view, counts, strata[DIMENSION], steps, measure_macro)
     failures: dict[str, int] = {}
     for found in _grounds(view):
         for failure in found.failures:
@@ -133,16 +131,6 @@ def _in_strata(view: View, settled: bool) -> list[str]:
 
 
 _LOST: Final = ("hallucination_rate", "missing_evidence_rate", "missing_reason_rate", "mismatch_rate")
-
-
-def _strata(view: View) -> dict[str, list[str | None]]:
-    """The values by instance of the dimension and of those strata of the suite that tell a few groups apart."""
-    found: dict[str, list[str | None]] = {"dimension": [instance.dimension or None for instance in view.instances]}
-    for name in sorted({name for instance in view.instances for name in instance.strata}):
-        values = [instance.strata.get(name) for instance in view.instances]
-        if name != view.suite.cluster and 2 <= len(set(values)) <= _MOST_VALUES:
-            found[name] = values
-    return found
 
 
 def needs_audit(name: str) -> bool:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Callable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from pytest_novelty.auditing import WEAK
 from pytest_novelty.headline import with_interval
 from pytest_novelty.judges.families import family_of
+from pytest_novelty.metrics.agreement import AuditorAgreement, Validation
 from pytest_novelty.metrics.auditors import Auditors
+from pytest_novelty.metrics.strata import DIMENSION
 from pytest_novelty.metrics.view import Estimate
 from pytest_novelty.model import REFERENCE
 from pytest_novelty.printing import clean
@@ -19,6 +21,8 @@ if TYPE_CHECKING:
     from pytest_novelty.plan import Plan
     from pytest_novelty.results import Report
 
+T = TypeVar("T")
+
 _SAYS: Final = ("supported", "unsupported")
 _VALIDATED: Final[tuple[tuple[str, Justify], ...]] = (
     ("auditor", "left"),
@@ -27,6 +31,7 @@ _VALIDATED: Final[tuple[tuple[str, Justify], ...]] = (
     ("precision", "left"),
     ("recall", "left"),
     ("F1", "left"),
+    ("n", "right"),
 )
 _AGREED: Final[tuple[tuple[str, Justify], ...]] = (("auditors", "left"), ("agree", "left"), ("kappa", "left"))
 
@@ -41,17 +46,7 @@ def auditor_blocks(report: Report, suite: str | None = None) -> Iterator[Block]:
 def _blocks(item: Auditors) -> Iterator[Block]:
     place = clean(item.suite, 100) + ("" if item.variant == REFERENCE else f", variant {item.variant}")
     if item.validations:
-        rows = tuple(
-            (
-                judge,
-                with_interval(found.agreement),
-                _kappa(found.kappa),
-                with_interval(found.precision),
-                with_interval(found.recall),
-                with_interval(found.f1),
-            )
-            for judge, found in item.validations.items()
-        )
+        rows = tuple(row for judge, found in item.validations.items() for row in _rows(judge, found))
         notes = [
             "precision, recall and F1 are those of unsupported; agreement has Wilson's interval, or a share's over clusters"
         ]
@@ -70,6 +65,27 @@ def _blocks(item: Auditors) -> Iterator[Block]:
         if len(pairs) > 1:
             pairs.append(("all", with_interval(found.all_agree), f"{_kappa(found.fleiss)} (Fleiss)"))
         yield Block(f"Auditors on {place}, among each other", _AGREED, tuple(pairs))
+
+
+def _rows(judge: str, found: Validation) -> Iterator[tuple[str, ...]]:
+    """The auditor as a whole, and then on each dimension if there are several."""
+    yield _row(judge, found)
+    dimensions = found.strata.get(DIMENSION, {})
+    if len(dimensions) > 1:
+        for dimension, part in dimensions.items():
+            yield _row(f"on {clean(dimension, 60)}", part)
+
+
+def _row(name: str, found: Validation) -> tuple[str, ...]:
+    return (
+        name,
+        with_interval(found.agreement),
+        _kappa(found.kappa),
+        with_interval(found.precision),
+        with_interval(found.recall),
+        with_interval(found.f1),
+        str(found.agreement.n),
+    )
 
 
 def _kappa(estimate: Estimate) -> str:
@@ -109,21 +125,31 @@ def auditors_to_dict(item: Auditors) -> dict[str, Any]:
         "suite": item.suite,
         "variant": item.variant,
         "validations": [
-            {
-                "judge": judge,
-                **{
-                    name: getattr(found, name).to_dict() for name in ("agreement", "kappa", "precision", "recall", "f1")
-                },
-                "table": {said: {true: found.table[said, true] for true in _SAYS} for said in _SAYS},
-            }
+            {"judge": judge, **_validation(found), "strata": _by_value(found.strata, _validation)}
             for judge, found in item.validations.items()
         ],
-        "pairs": []
-        if agreement is None
-        else [
-            {"judges": list(names), "agreement": estimate.to_dict(), "kappa": agreement.kappa[names].to_dict()}
-            for names, estimate in agreement.agreement.items()
-        ],
-        "all_agree": None if agreement is None else agreement.all_agree.to_dict(),
-        "fleiss_kappa": None if agreement is None else agreement.fleiss.to_dict(),
+        **({"pairs": [], "all_agree": None, "fleiss_kappa": None} if agreement is None else _agreement(agreement)),
+        "strata": {} if agreement is None else _by_value(agreement.strata, _agreement),
     }
+
+
+def _validation(found: Validation) -> dict[str, Any]:
+    return {
+        **{name: getattr(found, name).to_dict() for name in ("agreement", "kappa", "precision", "recall", "f1")},
+        "table": {said: {true: found.table[said, true] for true in _SAYS} for said in _SAYS},
+    }
+
+
+def _agreement(found: AuditorAgreement) -> dict[str, Any]:
+    return {
+        "pairs": [
+            {"judges": list(names), "agreement": estimate.to_dict(), "kappa": found.kappa[names].to_dict()}
+            for names, estimate in found.agreement.items()
+        ],
+        "all_agree": found.all_agree.to_dict(),
+        "fleiss_kappa": found.fleiss.to_dict(),
+    }
+
+
+def _by_value(strata: Mapping[str, Mapping[str, T]], tell: Callable[[T], dict[str, Any]]) -> dict[str, Any]:
+    return {name: {value: tell(part) for value, part in parts.items()} for name, parts in strata.items()}
