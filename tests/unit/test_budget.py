@@ -369,7 +369,11 @@ def test_wherever_a_process_dies_another_goes_on_measuring(
     assert any(own.begin_measuring("j", "own") for _ in range(3))
     state = own.measured("j")
     assert state.begun == state.ended + 1
-    assert own.spent_usd() in (pytest.approx(0.1), pytest.approx(0.2), pytest.approx(0.3))  # with what was out, or without
+    assert own.spent_usd() in (
+        pytest.approx(0.1),
+        pytest.approx(0.2),
+        pytest.approx(0.3),
+    )  # with what was out, or without
     own.end_measuring("j", 0.1)
     assert own.reserve(1.0 - own.spent_usd())  # nothing is still set aside
     store.close()
