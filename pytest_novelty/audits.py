@@ -52,6 +52,11 @@ class Audits(NamedTuple):
     unheard: int = 0
 
 
+def for_want_of_text(unaudited: int, textless: int) -> str:
+    """Why statements are not audited, as far as it is that their texts were left out of a cassette; empty where it is not."""
+    return "" if not textless else "for want of texts" if textless >= unaudited else "in part for want of texts"
+
+
 def count_audits(wanted: int, records: Sequence[Record], unpaid: int) -> Audits:
     """``records``: the audits that this case accounts for."""
     failed = [record for record in records if record.status != OK]

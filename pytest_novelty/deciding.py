@@ -105,8 +105,8 @@ def judge_gate(
     """Decide and explain. ``price`` of an instance: told where more of them would decide."""
     decision = decide(gate, estimate, by_point=by_point)
     advice = ""
-    if decision == INCONCLUSIVE and estimate.value is not None:
-        impossible = "" if estimate.bounds else reach.impossible.removeprefix(f"{gate.text}: ")
+    if decision == INCONCLUSIVE and (estimate.value is not None or estimate.unaudited):
+        impossible = "" if estimate.unaudited or estimate.bounds else reach.impossible.removeprefix(f"{gate.text}: ")
         advice = impossible or more_needed(gate, estimate, price, reach)
     message = _explain(gate, estimate, advice, by_point=by_point)
     return GateResult(
@@ -144,11 +144,8 @@ def more_needed(
     """How many instances would decide, if the truth is what was estimated (80 % power, times the design effect), and what the
     further ones would cost.
     """
-    if estimate.bounds is not None:  # it would stay open however many instances came to it
-        waiting = (
-            f"{plural(estimate.unaudited, 'statement')} of its votes not audited; run again to repeat their audits"
-        )
-        return waiting if estimate.unaudited else "what is not checked would have to be checked"
+    if estimate.bounds is not None or estimate.unaudited:  # it would stay open however many instances came to it
+        return _waiting(estimate) if estimate.unaudited else "what is not checked would have to be checked"
     if estimate.value is None or estimate.low is None or estimate.high is None or not estimate.n:
         return "there is no interval to decide by"
     if estimate.is_open:
@@ -164,6 +161,17 @@ def more_needed(
         return text + limit
     further = total - ran
     return f"{text} ({further} more, {show_cost(price, further)}){limit}"
+
+
+def _waiting(estimate: Estimate) -> str:
+    """What is not audited, and whether asking again helps: of what was left out of a cassette nobody can be asked."""
+    told = f"{plural(estimate.unaudited, 'statement')} of its votes not audited"
+    if not estimate.textless:
+        return f"{told}; run again to repeat their audits"
+    if estimate.textless == estimate.unaudited:
+        return f"{told}, for want of texts (export --no-text)"
+    lacking = f"{estimate.textless:,} of them for want of texts (export --no-text)"
+    return f"{told}, {lacking}; run again to repeat the audits of the others"
 
 
 def _planned(gate: Gate, estimate: Estimate, level: float) -> int | None:

@@ -49,7 +49,8 @@ def _derive(plan: Plan, planned: SuitePlan, judge: Judge, variant: Variant, resu
     for vote in votes:
         if vote.status != OK:
             kinds[vote.status] = kinds.get(vote.status, 0) + 1  # the finer kind does not travel with a vote
-    audits = Audits(result.audits.wanted)
+    open_ = sum(ground.has_reason and ground.supported is None for vote in votes for ground in vote.grounds)
+    audits = Audits(result.audits.wanted, textless=min(result.audits.textless, open_))
     return CaseResult(judge.name, planned.suite.name, variant.name, instance.id, outcome, kinds=kinds, audits=audits)
 
 

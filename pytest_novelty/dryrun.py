@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from pytest_novelty.as_published import plan_release, read_statements
-from pytest_novelty.auditing import audit_case, cites, most_statements, plan_audits
+from pytest_novelty.auditing import audit_case, cites, count_textless, most_statements, plan_audits
 from pytest_novelty.calls import Call, CallPlanner, Case
 from pytest_novelty.cassette import open_store
 from pytest_novelty.judges.base import Expected, Judge
@@ -18,6 +19,7 @@ from pytest_novelty.printing import plural, show_usd
 from pytest_novelty.profiles import AS_PUBLISHED
 from pytest_novelty.recording import Recorder
 from pytest_novelty.store import NOT_REUSED, MemoryStore, VerdictStore
+from pytest_novelty.textless import foretell_textless
 from pytest_novelty.verdicts import SIMILAR
 
 _CHARACTERS_A_TOKEN = 4
@@ -85,12 +87,14 @@ class DryRun:
     """Why what is stored is not counted; empty where it is read."""
     left_out: tuple[str, ...] = ()
     """Who is named as an auditor and is not asked."""
+    textless: str = ""
+    """What of stored verdicts cannot be audited for want of texts."""
 
     def lines(self) -> list[str]:
         """For a terminal: one line a part, then the sum, then what cannot be decided."""
         lines = [self._line(part) for part in self.parts]
         lines += self._sums_of_auditors()
-        lines += self.left_out
+        lines += [*self.left_out, *filter(None, [self.textless])]
         known, total = _sum_of_costs(self.parts)
         missing = sum(part.missing for part in self.parts)
         most = "at most " if self.may_stop or any(part.at_most for part in self.parts) else ""
@@ -206,7 +210,11 @@ def estimate_run(plan: Plan, cases: Iterable[Case]) -> DryRun:
     finally:
         store.close()
     may_stop = isinstance(settings.sample, SampleRange)
-    return DryRun(list(parts.values()), settings.budget_usd, plan.announcements(), may_stop, anew, plan.left_out)
+    gates = [gate for _, suite in sorted(audits.textless) for gate in plan.suites[suite].gates]
+    textless = foretell_textless(settings, audits.textless, gates)
+    return DryRun(
+        list(parts.values()), settings.budget_usd, plan.announcements(), may_stop, anew, plan.left_out, textless
+    )
 
 
 def _add(
@@ -238,6 +246,8 @@ class _Audits:
 
     def __init__(self, plan: Plan, planner: CallPlanner, store: VerdictStore, asks_anew: bool) -> None:
         self.parts: dict[tuple[str, ...], Estimated] = {}
+        self.textless: Counter[tuple[str, str]] = Counter()
+        """Statements of stored verdicts that nobody can be asked about, by judge and suite."""
         self._plan, self._planner, self._store, self._asks_anew = plan, planner, store, asks_anew
         self._recorder = Recorder()
         self._seen: set[str] = set()
@@ -245,9 +255,14 @@ class _Audits:
 
     def add(self, case: Case, calls: Sequence[Call], stored: Mapping[str, Record]) -> None:
         """The audits of one case, by each auditor of its judge."""
-        if case.judge.name not in self._plan.panels or not cites(case.suite.protocol):
+        if not cites(case.suite.protocol):
             return
         known = [call for call in calls if call.key in stored and stored[call.key].status not in NOT_REUSED]
+        without = [self._recorder.reread(call, stored[call.key]) for call in known if not stored[call.key].raw]
+        if count := count_textless(without):
+            self.textless[case.judge.name, case.suite.name] += count
+        if case.judge.name not in self._plan.panels:
+            return
         records = [self._recorder.reread(call, stored[call.key]) for call in known]
         to_come = (len(calls) - len(known)) * most_statements(case)
         for auditor in self._plan.panels[case.judge.name]:

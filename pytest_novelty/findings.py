@@ -159,11 +159,6 @@ def find_lacking_audits(plan: Plan, outcomes: Sequence[CaseResult]) -> list[str]
                 "a worker that died, or was stopped, before it told: unchecked, with bounds over them; run again: what was "
                 "answered is stored"
             )
-        if textless := sum(each.textless for each in audits):
-            found.append(
-                f"{plural(textless, 'statement')} of {judge} on {suite} cannot be audited: what it said was left out of the "
-                f"cassette (export --no-text): unchecked, with bounds over {'it' if textless == 1 else 'them'}"
-            )
         if unpaid := sum(each.unpaid for each in audits):
             found.append(
                 f"{unpaid} audits of {judge} on {suite} by {names} were not made, the budget is reached: {left}"

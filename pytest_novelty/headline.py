@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from math import comb
 from typing import TYPE_CHECKING, Final
 
+from pytest_novelty.audits import for_want_of_text
 from pytest_novelty.metrics.view import Estimate
 from pytest_novelty.model import REFERENCE, Suite
 from pytest_novelty.protocols import PROTOCOLS, has_two_labels
@@ -194,7 +195,8 @@ def _unchecked(grounding: Grounding) -> str:
     unchecked = sum(grounding.rates["unchecked_rate"].events)
     judged = sum(grounding.rates["mismatch_rate"].of) if "mismatch_rate" in grounding.rates else 0.0
     what = "pairs of papers" if grounding.is_of_pairs else "reasons"
-    return f"{unchecked:,.0f} of {unchecked + judged:,.0f} {what} unchecked"
+    why = for_want_of_text(grounding.unaudited, grounding.textless)
+    return f"{unchecked:,.0f} of {unchecked + judged:,.0f} {what} unchecked" + (f", {why}" if why else "")
 
 
 def _as_published(report: Report, judge: str, suite: Suite) -> str:

@@ -46,6 +46,7 @@ from pytest_novelty.model import REFERENCE
 from pytest_novelty.outcomes import CaseResult
 from pytest_novelty.plan import Plan, SuitePlan
 from pytest_novelty.tally import Made, sum_told
+from pytest_novelty.textless import find_textless, undecided_without_text
 
 if TYPE_CHECKING:
     from pytest_novelty.between_runs.changes import RunComparison
@@ -213,7 +214,7 @@ def make_report(
     for planned in plan.suites.values():
         of_suite = {key[1:]: view for key, view in views.items() if key[0] == planned.suite.name}
         _add_suite(report, planned, of_suite, unenforced, net)
-    report.findings = net.catch("what is to be found beside the metrics", lambda: _find(plan, judged, views), _none)
+    report.findings = net.catch("what is to be found beside the metrics", lambda: _find(report, judged, views), _none)
     report.crashes = net.crashes
     return report
 
@@ -222,13 +223,15 @@ def _none(_: str) -> list[Any]:
     return []
 
 
-def _find(plan: Plan, judged: Sequence[CaseResult], views: Views) -> list[str]:
+def _find(report: Report, judged: Sequence[CaseResult], views: Views) -> list[str]:
+    plan = report.plan
     return [
         *find_unanswered(views),
         *find_degenerate(views),
         *find_looked_up(views),
         *find_of_calls(judged),
         *find_lacking_audits(plan, judged),
+        *find_textless(plan.settings, judged, undecided_without_text(report.gates, report.outcomes)),
         *find_old(judged, plan.settings.max_age_days, dt.datetime.now(dt.UTC)),
         *find_few_clusters(views),
         *find_shared_ideas(views),

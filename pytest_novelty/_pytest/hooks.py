@@ -17,12 +17,13 @@ from pytest_novelty._pytest.crashes import Crashes
 from pytest_novelty._pytest.gate_reports import emit_gates
 from pytest_novelty._pytest.ids import VIRTUAL, case_ids
 from pytest_novelty._pytest.marks import suites_of
-from pytest_novelty._pytest.missing import is_undecided_for_want_of_text, what_is_unrecorded
+from pytest_novelty._pytest.missing import what_is_unrecorded
 from pytest_novelty._pytest.session import NoveltySession, group_cases
 from pytest_novelty._pytest.signals import undisturbed
 from pytest_novelty.engine import BUDGET_IS_REACHED
 from pytest_novelty.errors import NoveltyError
 from pytest_novelty.tally import Made
+from pytest_novelty.textless import undecided_without_text
 
 _PROGRESS_EVERY_S: Final = 20.0
 
@@ -201,7 +202,8 @@ class ActiveHooks:
             self._incomplete = True
         if not self.session.write_reports():
             self._incomplete = True  # a report that CI waits for is missing
-        if self.session.plan.settings.missing != "warn" and is_undecided_for_want_of_text(report):
+        undecided = undecided_without_text(report.gates, report.outcomes)
+        if self.session.plan.settings.missing != "warn" and undecided:
             self._incomplete = True
         if self.session.nothing_was_read:
             self._incomplete = True

@@ -6,13 +6,11 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
 from pytest_novelty.audits import Audits, sum_missing
-from pytest_novelty.deciding import INCONCLUSIVE
 from pytest_novelty.printing import plural, show_usd
 
 if TYPE_CHECKING:
     from pytest_novelty._pytest.session import NoveltySession
     from pytest_novelty.outcomes import CaseResult
-    from pytest_novelty.results import Report
 
 Missed: TypeAlias = tuple[bool, int, float | None, bool]
 """Of a case that is not recorded: whether it was skipped, the calls it takes, their cost in USD, whether that is the most."""
@@ -74,15 +72,6 @@ def _left_by(lacking: Audits) -> str:
     return (
         f"what {lacking.unheard:,} of them would check is unchecked (the others only tell how far the auditors agree)"
     )
-
-
-def is_undecided_for_want_of_text(report: Report) -> bool:
-    """A gate rests on what an auditor would say of statements whose text was left out of a cassette."""
-    from pytest_novelty.metrics.grounded import hears_auditor  # numpy
-
-    lacking = {(result.judge, result.suite) for result in report.outcomes if result.audits.textless}
-    undecided = (gate for gate in report.gates if gate.decision == INCONCLUSIVE and (gate.judge, gate.suite) in lacking)
-    return any(hears_auditor(gate.gate.metric) for gate in undecided)
 
 
 def not_judged(count: int) -> str:

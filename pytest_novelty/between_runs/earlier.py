@@ -27,6 +27,7 @@ def complete(data: dict[str, Any]) -> None:
     for item in _rows(data, "grounding"):
         auditor = item.get("auditor")
         item.setdefault("macro_by_dimension", {})
+        item.setdefault("textless", 0)
         item.setdefault("auditors", [] if auditor is None else [auditor])
     for item in _rows(data, "auditors"):
         item.setdefault("strata", {})

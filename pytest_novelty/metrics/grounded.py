@@ -11,6 +11,7 @@ from typing import Final
 
 import numpy as np
 
+from pytest_novelty.audits import for_want_of_text
 from pytest_novelty.evidence.aligned import NEAR, VERBATIM
 from pytest_novelty.evidence.checking import HALLUCINATED, MISSING
 from pytest_novelty.metrics import cascade, partitions
@@ -18,7 +19,7 @@ from pytest_novelty.metrics.agreement import validate
 from pytest_novelty.metrics.auditors import opinion_of, opinions_of
 from pytest_novelty.metrics.cascade import FORMULAS, Cascade, Formula, measure_cascade, measure_macro, measure_strata
 from pytest_novelty.metrics.classification import LOOKED_UP_NOTE, UNLABELLED_NOTE
-from pytest_novelty.metrics.resampling import FloatArray
+from pytest_novelty.metrics.resampling import TOLERANCE, FloatArray
 from pytest_novelty.metrics.sampled import MEAN, Rate, Sampled
 from pytest_novelty.metrics.strata import DIMENSION, strata_of
 from pytest_novelty.metrics.view import Estimate, View
@@ -67,6 +68,7 @@ class Grounding:
     """What became of the evidence of a view. ``rates``: by name, of all items together; ``macro``: of groupings, means over sets,
     and ``macro_by_dimension`` their F1s of each dimension. ``failures``: spans by why they fail; ``audited``: an auditor was
     asked; ``strata``: by stratum and value, F1s, accuracies and rates. ``labelled``: there is gold, so that there are F1s.
+    ``unaudited``, ``textless``: statements, counted in every vote, without an auditor's word, and those of them without a text.
     """
 
     rates: Mapping[str, Rate]
@@ -76,6 +78,8 @@ class Grounding:
     strata: Mapping[str, Mapping[str, Mapping[str, Rate]]]
     macro_by_dimension: Mapping[str, Mapping[str, Rate]] = field(default_factory=dict)
     labelled: bool = True
+    unaudited: int = 0
+    textless: int = 0
 
     @property
     def is_of_pairs(self) -> bool:
@@ -115,6 +119,7 @@ def ground(view: View) -> Grounding:
         {name: measure_strata(view, counts, values, _in_strata(view, settled)) for name, values in strata.items()},
         by_dimension,
         not view.unlabelled,
+        *_unheard(view),
     )
 
 
@@ -165,8 +170,13 @@ def rate_of(view: View, name: str) -> Estimate:
     why = _why_undefined(view, name)
     if why:
         return Estimate.undefined(why)
-    estimate = _rates(view)[name].estimate
-    return estimate if estimate.bounds is None else replace(estimate, unaudited=_unaudited(view))
+    rate = _rates(view)[name]
+    if rate.lower is None or rate.upper is None or rate.upper - rate.lower <= TOLERANCE:
+        return rate.estimate
+    unaudited, textless = _unheard(view)
+    why = for_want_of_text(unaudited, textless)
+    note = ", ".join(filter(None, (rate.estimate.note, why)))
+    return replace(rate.estimate, note=note, unaudited=unaudited, textless=textless)
 
 
 def sampled_of(view: View, name: str) -> Sampled | str:
@@ -257,6 +267,12 @@ def _unaudited(view: View) -> int:
         found.supported is None and found.has_reason and set(_words(found)) <= {cascade.VERIFIED}
         for found in _grounds(view)
     )
+
+
+def _unheard(view: View) -> tuple[int, int]:
+    """(statements without an auditor's word, those of them that have no text to ask about)."""
+    unaudited = _unaudited(view)
+    return unaudited, min(unaudited, sum(result.audits.textless for result in view.results))
 
 
 def is_settled(view: View) -> bool:

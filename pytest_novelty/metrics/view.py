@@ -49,7 +49,7 @@ class Estimate:
     estimated, and more instances would not close it. ``bounds``: what the value would be if everything that was not checked
     turned out the one way or the other; None where all was. ``values``: what the metric is the mean (or the root of the mean)
     of, (instances of the view,), nan where an instance has none; None where it is no mean. ``unaudited``: how many
-    statements wait for an auditor.
+    statements wait for an auditor; ``textless``: those of them whose text was not kept, so that none can be asked.
     """
 
     value: float | None
@@ -63,6 +63,7 @@ class Estimate:
     is_open: bool = False
     bounds: tuple[float, float] | None = None
     unaudited: int = 0
+    textless: int = 0
 
     @classmethod
     def undefined(cls, note: str, n: int = 0) -> Estimate:

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 from pytest_novelty.auditing import WEAK
+from pytest_novelty.audits import for_want_of_text
 from pytest_novelty.headline import between, percent, with_interval
 from pytest_novelty.metrics.cascade import WATERFALL
 from pytest_novelty.metrics.sampled import Rate
@@ -87,7 +88,9 @@ def _shares(item: Grounded) -> Block:
 def _notes_of_shares(item: Grounded) -> Iterator[str]:
     yield "without gold labels nothing tells right positives from wrong ones, so there is no F1"
     if item.found.rates["unchecked_rate_all"].value:
-        yield "two figures are the least and the most that unchecked votes may make"
+        why = _for_want_of_text(item)
+        told = f"; they are unchecked{why}" if why else ""
+        yield f"two figures are the least and the most that unchecked votes may make{told}"
     yield from _notes_of_spans(item)
 
 
@@ -142,7 +145,7 @@ def _notes(item: Grounded) -> Iterator[str]:
     if unchecked := rates["unchecked_rate"].value:
         shown = [rates[metric].estimate for _, metric in _STEPS if metric in rates]
         most = "; two figures are the least and the most that they may make" if any(one.bounds for one in shown) else ""
-        yield f"unchecked: {percent(unchecked)} % of right positives{most}"
+        yield f"unchecked{_for_want_of_text(item)}: {percent(unchecked)} % of right positives{most}"
     retained = rates.get("retained_share")
     if retained is not None and retained.value is not None:
         yield f"F1 that is retained: {_with_interval(retained)}"
@@ -166,7 +169,9 @@ def _notes_of_spans(item: Grounded) -> Iterator[str]:
     found = item.found
     if found.failures:
         yield "spans that fail: " + ", ".join(f"{count} {MEANT.get(why, why)}" for why, count in found.failures.items())
-    if found.audited and item.auditor == WEAK:
+    if found.textless and not sum(found.rates["mismatch_rate_all"].of):
+        yield "auditor: nobody can be asked about reasons whose texts were left out of the cassette (export --no-text)"
+    elif found.audited and item.auditor == WEAK:
         yield f"auditor: {WEAK}, which only looks whether a reason's words are in the evidence: a weak baseline"
         if item.judge == WEAK:
             yield (
@@ -179,6 +184,11 @@ def _notes_of_spans(item: Grounded) -> Iterator[str]:
         yield f"auditor: {item.auditor}{asked}"
         if item.judge == item.auditor:
             yield "judge and auditor are one here: it was asked about its own reasons"
+
+
+def _for_want_of_text(item: Grounded) -> str:
+    why = for_want_of_text(item.found.unaudited, item.found.textless)
+    return f" {why}" if why else ""
 
 
 def _steps(rates: Mapping[str, Rate]) -> str:
@@ -209,6 +219,7 @@ def grounding_to_dict(item: Grounded) -> dict[str, Any]:
             for name, values in item.found.strata.items()
         },
         "failures": dict(item.found.failures),
+        "textless": item.found.textless,
     }
 
 

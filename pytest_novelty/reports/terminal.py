@@ -12,7 +12,7 @@ from pytest_novelty.metrics.catalogue import CATALOGUE
 from pytest_novelty.model import CORRECT, REFERENCE, UNLABELLED, WRONG
 from pytest_novelty.outcomes import CaseResult
 from pytest_novelty.plan import SuitePlan
-from pytest_novelty.printing import clean, plural, show_usd
+from pytest_novelty.printing import clean, name_some, plural, show_usd
 from pytest_novelty.reports.as_published import published_blocks
 from pytest_novelty.reports.auditors import auditor_blocks
 from pytest_novelty.reports.blocks import render_blocks
@@ -23,6 +23,7 @@ from pytest_novelty.reports.invented import invented_blocks
 from pytest_novelty.reports.tables import Justify, fitted_table, gate_cells, left_out, styled
 from pytest_novelty.reports.text import failed_calls, made_calls, name_label, short_title, show_estimate, show_interval
 from pytest_novelty.reports.variants import claim_lines, variant_lines
+from pytest_novelty.textless import undecided_without_text
 
 if TYPE_CHECKING:
     from pytest_novelty.results import Report
@@ -257,7 +258,15 @@ def _closing(report: Report) -> Iterator[Any]:
 
 
 def _next_steps(report: Report) -> Iterator[str]:
-    open_gates = [gate for gate in report.gates if gate.decision == INCONCLUSIVE and gate.value is not None]
+    textless = undecided_without_text(report.gates, report.outcomes)
+    open_gates = [
+        gate
+        for gate in report.gates
+        if gate.decision == INCONCLUSIVE and gate.value is not None and gate not in textless
+    ]
+    if textless:
+        named = name_some(list(dict.fromkeys(gate.gate.text for gate in textless)))
+        yield f"judge from a store or an export with texts, without which {named} cannot be decided (see the finding)."
     if open_gates:
         first = open_gates[0]
         yield f"{first.gate.text} is undecided for {first.judge}: {first.advice or 'there is no interval to decide by'}."

@@ -554,6 +554,10 @@ BEYOND = """
 """
 
 
+def flat(text: str) -> str:
+    return " ".join(text.split())
+
+
 @pytest.mark.parametrize("auditor", [(), ("--novelty-auditor=chance",)], ids=["by words", "asked"])
 def test_what_a_cassette_without_texts_cannot_tell_passes_no_gate(
     auditor: tuple[str, ...], lab: Lab, dist: str
@@ -577,8 +581,21 @@ def test_what_a_cassette_without_texts_cannot_tell_passes_no_gate(
     (found,) = [text for text in ran.report["findings"] if "export --no-text" in text]
     statements = [ground for row in ran.report["outcomes"] for vote in row["grounds"] for ground in vote]
     assert int(found.split()[0]) == len(statements) > 0
+    said = flat(ran.plain)
+    assert said.count("cannot be audited, as the cassette c.jsonl has no texts of them (export --no-text)") == 1
+    remedy = "Export again without --no-text, or say --novelty-missing=warn"
+    assert f"{audited} is undecided for want of texts, for which pytest fails. {remedy}" in said
+    assert f"without which {audited} cannot be decided" in said
+    assert "run again" not in said
+    foretold = flat(lab.judge(*options, *gates, *offline, "--novelty-dry-run", dist=dist).plain)
+    assert f"{' '.join(found.split()[:6])} cannot be audited, as the cassette c.jsonl has no texts of them" in foretold
+    assert f"{audited} rests on it; pytest fails where that leaves one undecided. {remedy}" in foretold
+    whole_store = lab.judge(*options, *gates, "--novelty-dry-run", dist=dist).plain
+    assert "cannot be audited" not in whole_store
     rate = ran.report["grounding"][0]["rates"]["verified_f1"]
     assert (rate["lower"], rate["upper"]) == (0, pytest.approx(after[1]))
     assert ran.metric("accuracy")["value"] == whole.metric("accuracy")["value"]
     assert lab.judge(*options, gates[1], *offline, dist=dist).ret == 0  # what rests on labels and evidence is decided
-    assert lab.judge(*options, *gates, *offline, "--novelty-missing=warn", dist=dist).ret == 0
+    warned = lab.judge(*options, *gates, *offline, "--novelty-missing=warn", dist=dist)
+    assert warned.ret == 0
+    assert f"{audited} is undecided for want of texts. Export again without --no-text Calls:" in flat(warned.plain)

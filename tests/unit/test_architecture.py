@@ -81,6 +81,7 @@ LAYERS = [
         "enforcing",
         "claiming",
         "cascades",
+        "textless",
         "comparing",
     ],
     [
