@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from pytest_novelty.between_runs.audited import compare_auditors
+from pytest_novelty.between_runs.audited import compare_auditors, tell_textless
 from pytest_novelty.between_runs.gate_changes import GateChange, count_changed, gate_changes, gate_notes
 from pytest_novelty.between_runs.matching import match_reports
 from pytest_novelty.between_runs.reading import Key, SavedReport
@@ -32,7 +32,7 @@ class RunChange:
 
     ``before``: the judge's name then. ``sizes``: how many instances the two runs judged (then, now). ``own_noise``: where votes
     or scores moved, the share of verdicts that the judge's own noise would turn; None where it is unknown or nothing moved.
-    ``audited``: how the auditors differ; empty where they do not.
+    ``audited``: how the auditors differ; empty where they do not. ``textless``: what none of them could be asked about.
     """
 
     judge: str
@@ -45,6 +45,7 @@ class RunChange:
     turned: Turned
     own_noise: float | None = None
     audited: str = ""
+    textless: str = ""
 
     @property
     def by_noise(self) -> float | None:
@@ -157,7 +158,16 @@ def compare_reports(old: SavedReport, new: SavedReport) -> RunComparison:
         metrics = tuple(metric_changes(pair, *given, audited_otherwise=otherwise))
         changes.append(
             RunChange(
-                judge, before[2], suite, variant, len(pair), sizes, metrics, turned_verdicts(pair), audited=otherwise
+                judge,
+                before[2],
+                suite,
+                variant,
+                len(pair),
+                sizes,
+                metrics,
+                turned_verdicts(pair),
+                audited=otherwise,
+                textless=tell_textless(old, new, before, (suite, variant, judge)),
             )
         )
         pairs.append(pair)
@@ -225,10 +235,14 @@ def _uncompared(
 
 
 def _audited_otherwise(changes: Iterable[RunChange]) -> Iterator[str]:
-    """A line for each judge and suite."""
+    """A line for each judge and suite; of texts that lack in part, which leave ranges, for each variant."""
+    changes = list(changes)
     for place, why in dict.fromkeys((f"{change.judge} on {change.suite}", change.audited) for change in changes):
         if why:
             yield f"{place}: {why}; what depends on it is not compared"
+    for change in changes:
+        if change.textless and not change.audited:
+            yield f"{change.place}: {change.textless}; what depends on them is told as a range"
 
 
 def _main_metric(report: SavedReport, suite: str, judge: str) -> str:

@@ -87,6 +87,7 @@ class SavedReport:
     gates: by (judge, suite), in the order of the report.
     calls: the ``calls`` section.
     auditors: who judged the reasons of an answer, by the same keys as ``views``; empty where nobody did.
+    textless: statements, counted in every vote, that nobody could be asked about as their texts were not kept, by the same keys.
     """
 
     source: str
@@ -99,6 +100,7 @@ class SavedReport:
     gates: Mapping[tuple[str, str], Sequence[SavedGate]]
     calls: Mapping[str, Any]
     auditors: Mapping[Key, str]
+    textless: Mapping[Key, int]
 
     @property
     def judges(self) -> dict[str, Mapping[str, Any]]:
@@ -175,6 +177,7 @@ def read_report(data: Mapping[str, Any], source: str, *, own: bool = False) -> S
         _gates(data["gates"]),
         data["calls"],
         {_key(item): item["auditor"] or "" for item in data["grounding"]},
+        {_key(item): item["textless"] for item in data["grounding"]},
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
+from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
@@ -99,19 +100,53 @@ def test_another_version_of_the_auditor_is_another_one(tmp_path: Path) -> None:
     assert any("the auditor yes changed (version 1 then, 2 now)" in note for note in found.notes)
 
 
-@pytest.mark.parametrize("lacks", ["then", "now"])
-def test_texts_that_are_missing_are_named(tmp_path: Path, lacks: str) -> None:
-    """As after ``export --no-text``: what was found of the evidence is there, and no reason to audit."""
-    store = tmp_path / "store.sqlite"
-    whole = judged(tmp_path, "whole", says(True), store=store)
+def without_texts(folder: Path, auditors: dict[str, Any], keep: Sequence[str] = ()) -> tuple[Path, Path]:
+    """A run, and one from a store that has lost the texts of its answers, but for those of some instances."""
+    store = folder / "store.sqlite"
+    whole = judged(folder, "whole", says(True), store=store)
+    marks = ", ".join("?" * len(keep))
     with closing(sqlite3.connect(store)) as connection:
-        assert connection.execute("UPDATE records SET raw = '', reason = '' WHERE suite = 'made'").rowcount
+        update = f"UPDATE records SET raw = '', reason = '' WHERE suite = 'made' AND instance NOT IN ({marks})"
+        assert connection.execute(update, keep).rowcount
         connection.commit()
-    part = judged(tmp_path, "part", says(True), store=store, offline=True)
+    return whole, judged(folder, "part", auditors, store=store, offline=True)
+
+
+@pytest.mark.parametrize("word", [True, False], ids=["same auditor", "another auditor"])
+@pytest.mark.parametrize("lacks", ["then", "now"])
+def test_texts_that_are_missing_are_named(tmp_path: Path, lacks: str, word: bool) -> None:
+    """As after ``export --no-text``: what was found of the evidence is there, and no reason to audit, whoever is to be asked."""
+    whole, part = without_texts(tmp_path, says(word))
+    found, text = compare(part, whole) if lacks == "then" else compare(whole, part)
+    assert found.regressions == found.improvements == []
+    why = (
+        f"no reason could be audited {lacks}: the texts of the answers are not in what that run read (export --no-text)"
+    )
+    assert list(found.notes) == [f"judge on made: {why}; what depends on it is not compared"]
+    assert f"no change is given: {why}" in text
+    assert "the auditor" not in text
+
+
+@pytest.mark.parametrize("lacks", ["then", "now"])
+def test_texts_that_are_missing_in_part_are_named(tmp_path: Path, lacks: str) -> None:
+    whole, part = without_texts(tmp_path, says(True), keep=["i00", "i02"])
+    count = json.loads(part.read_text())["grounding"][0]["textless"]
+    assert count == 116  # of 60 in both orders, without two
     found, _ = compare(part, whole) if lacks == "then" else compare(whole, part)
     assert found.regressions == found.improvements == []
-    told = f"no reason was audited {lacks}, and all that wait for it are unchecked"
-    assert sum(told in note for note in found.notes) == 1, found.notes
+    told = f"{count} statements {lacks} could not be audited, for want of texts (export --no-text)"
+    assert list(found.notes) == [f"judge on made: {told}; what depends on them is told as a range"]
+    (change,) = found.changes
+    assert {metric.metric: metric.difference.bounds for metric in change.metrics}["verified_f1"] is not None
+
+
+def test_a_report_of_an_earlier_version_does_not_tell_of_texts(tmp_path: Path) -> None:
+    whole, part = without_texts(tmp_path, says(True))
+    told = json.loads(part.read_text())
+    del told["grounding"][0]["textless"]
+    part.write_text(json.dumps(told))
+    found, _ = compare(whole, part)
+    assert any("no reason was audited now, and all that wait for it are unchecked" in note for note in found.notes)
 
 
 def test_a_vote_without_a_verdict_is_told_from_a_negative_one(tmp_path: Path) -> None:
