@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import datetime as dt
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from pytest_novelty.answers import ODDITIES
 from pytest_novelty.audits import Audits
 from pytest_novelty.headline import percent
 from pytest_novelty.judges.base import Judge
+from pytest_novelty.judges.families import family_of
 from pytest_novelty.metrics.intervals import clopper_pearson
 from pytest_novelty.metrics.view import View
 from pytest_novelty.model import EXCEEDED, REFERENCE
@@ -18,6 +19,7 @@ from pytest_novelty.outcomes import CaseResult
 from pytest_novelty.plan import Plan
 from pytest_novelty.printing import plural
 from pytest_novelty.protocols import PROTOCOLS
+from pytest_novelty.routing import is_barred
 
 _NEARLY_ALL: Final = 0.95
 _ENOUGH: Final = 10
@@ -173,6 +175,48 @@ def _left_by(audits: Sequence[Audits], panel: Sequence[Judge]) -> str:
         return f"no statement lacks the word of {panel[0].name}, which counts: only how far the auditors agree is not told of all"
     which = f"statements without the word of {panel[0].name}" if len(panel) > 1 else "those statements"
     return f"{which} are unchecked, and verified F1 has bounds over them"
+
+
+def find_kin(plan: Plan, outcomes: Sequence[CaseResult]) -> list[str]:
+    """Judges that were audited by their own family, since that was allowed: what kin find supported is no evidence."""
+    return [
+        told
+        for judge in plan.judges
+        for place, auditor in enumerate(plan.panels.get(judge.name, ()))
+        if is_barred(judge, auditor) and (told := _of_kin(plan, judge, place, outcomes))
+    ]
+
+
+def _of_kin(plan: Plan, judge: Judge, place: int, outcomes: Sequence[CaseResult]) -> str:
+    """What the auditor at a place of the judge's panel said; empty where it judged nothing."""
+    panel = plan.panels[judge.name]
+    said: Counter[tuple[str, bool]] = Counter()
+    for result in outcomes:
+        if result.judge == judge.name:
+            words = [row[place] for row in result.audits.opinions] if place else _words_that_count(result)
+            said.update((result.suite, word) for word in words if word is not None)
+    if not said:
+        return ""
+    auditor, family = panel[place].name, family_of(judge)
+    beside = f" beside {panel[0].name}, whose word counts" if place else ""
+    what = (
+        "different statement" if place else "statement"
+    )  # what auditors after the first say is kept of each once a case
+    judged = ", ".join(
+        f"of {plural(said[suite, True] + said[suite, False], what)} that it judged on {suite} it finds "
+        f"{said[suite, True]:,} supported"
+        for suite in sorted({suite for suite, _ in said})
+    )
+    return (
+        f"{judge.name} is audited by its own family{f' ({family})' if family else ''}, by "
+        f"{'itself' if auditor == judge.name else auditor}{beside} (--novelty-own-family): {judged}. Agreement among kin is no "
+        "evidence, for they may share what they get wrong: name an auditor of another family with --novelty-auditor"
+    )
+
+
+def _words_that_count(result: CaseResult) -> Iterator[bool | None]:
+    """Of each statement, counted in every vote as the cascade does, the word of the first auditor."""
+    return (ground.supported for vote in result.outcome.votes for ground in vote.grounds)
 
 
 def find_oddities(outcomes: Sequence[CaseResult]) -> list[str]:

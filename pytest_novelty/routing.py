@@ -69,7 +69,7 @@ def choose_panel(judge: Judge, auditors: Sequence[tuple[Route, Judge]], *, own_f
     """The auditors of a judge, each once: without those of its own family, unless ``own_family``. Raises SettingsError if a row
     that is for its family names one of them, or if there is none left.
     """
-    kin = [] if own_family else [auditor for _, auditor in auditors if _is_barred(judge, auditor)]
+    kin = [] if own_family else [auditor for _, auditor in auditors if is_barred(judge, auditor)]
     refused = [(route, auditor) for route, auditor in auditors if _names(route, judge) and auditor in kin]
     chosen = {auditor.name: auditor for _, auditor in auditors if auditor not in kin}
     if chosen and not refused:
@@ -104,7 +104,7 @@ def choose_panels(
 
 def tell_left_out(judge: Judge, auditors: Sequence[tuple[Route, Judge]], *, own_family: bool) -> str:
     """Who of the auditors is left out of the judge's panel for being of its family, in words; empty where nobody is."""
-    names = [] if own_family else list(dict.fromkeys(other.name for _, other in auditors if _is_barred(judge, other)))
+    names = [] if own_family else list(dict.fromkeys(other.name for _, other in auditors if is_barred(judge, other)))
     if not names:
         return ""
     family = family_of(judge)
@@ -163,7 +163,8 @@ def _names(route: Route, judge: Judge) -> bool:
     return route.family == ITSELF or (route.family not in (EVERY, OTHERS) and route.family == family_of(judge))
 
 
-def _is_barred(judge: Judge, auditor: Judge) -> bool:
+def is_barred(judge: Judge, auditor: Judge) -> bool:
+    """It may audit the judge only where that is said to be allowed; the auditor that compares words is nobody's kin."""
     return not is_by_words(auditor) and is_kin(judge, auditor)
 
 

@@ -408,12 +408,44 @@ def test_a_model_is_not_audited_by_its_own_family() -> None:
     assert "--novelty-own-family" in str(caught.value)
     told = evaluate({"planted": judge}, suite, auditor={"gpt-5": gpt}, own_family=True)
     assert told.grounding[0].auditor == "gpt-5"
+    (found,) = [text for text in told.findings if "kin" in text]
+    assert found.startswith(
+        "planted is audited by its own family (gpt), by gpt-5 (--novelty-own-family): of 12 statements that it judged on made it "
+        "finds 12 supported. Agreement among kin is no evidence"
+    )
+    assert found in told.to_dict()["findings"]
     gpt.asked.clear()
     kin = evaluate({"planted": judge}, suite, auditor=[{"gpt-5": gpt}, "lexical"])
     assert (kin.grounding[0].auditor, gpt.asked) == ("lexical", [])
     report = evaluate({"planted": judge}, suite, auditor={"gpt-5": gpt, "claude-5": claude})
     assert report.grounding[0].auditor == "claude-5"
     assert gpt.asked == []
+    assert not any("kin" in text for each in (kin, report) for text in each.findings)
+
+
+def test_of_kin_it_is_told_how_much_they_judged() -> None:
+    """With another word that counts beside theirs, of themselves, and not where they said nothing."""
+    strict = auditor(lambda request: {"supported": "hull" in request.evidence_a + request.evidence_b}, family="gpt")
+    other = auditor(lambda request: {"supported": True}, family="claude")
+    judge = planted("perfect")
+    judge.family = "gpt"  # type: ignore[attr-defined]
+    suite = make_suite("similarity")
+
+    def findings(auditors: dict[str, Any]) -> list[str]:
+        report = evaluate({"planted": judge}, suite, auditor=auditors, own_family=True)
+        return [text for text in report.findings if "kin" in text]
+
+    (found,) = findings({"claude-5": other, "gpt-5": strict})
+    assert (
+        "by gpt-5 beside claude-5, whose word counts (--novelty-own-family): of 12 different statements that it judged on made"
+        in found
+    )
+    assert "it finds 8 supported" in found
+    assert findings({"gpt-5": auditor(lambda request: "", family="gpt")}) == []
+    assert findings({"claude-5": other}) == []
+    report = evaluate("chance", suite, auditor="chance", own_family=True)
+    assert any(text.startswith("chance is audited by its own family, by itself (") for text in report.findings)
+    assert not any("kin" in text for text in evaluate("lexical", suite, auditor="lexical").findings)
 
 
 def test_several_auditors_are_held_against_each_other() -> None:
