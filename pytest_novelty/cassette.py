@@ -17,7 +17,8 @@ from pytest_novelty.store import MemoryStore, SqliteStore, VerdictStore, record_
 from pytest_novelty.validation import explain, load_schema, shipped_check
 
 SUFFIX: Final = ".jsonl"
-_TEXTS: Final = {"raw": "", "message": "", "reason": "", "retrieved": None}
+TEXTS: Final[dict[str, Any]] = {"raw": "", "message": "", "reason": "", "retrieved": None}
+"""What ``export --no-text`` leaves of the fields of a record that hold texts."""
 
 
 def open_store(path: Path, *, offline: bool, check: bool = False) -> VerdictStore:
@@ -127,4 +128,4 @@ def record_from_dict(row: dict[str, Any]) -> Record:
 
 def without_texts(record: Record) -> dict[str, Any]:
     """A record for files that leave the house: digests, labels, scores and usage, and nothing that a judge said or read."""
-    return {**record_to_dict(record), **_TEXTS}
+    return {**record_to_dict(record), **TEXTS}

@@ -35,7 +35,8 @@ class Price(NamedTuple):
 class GateResult:
     """A gate's decision for one judge, with the estimate it rests on and a sentence that says why.
 
-    ``advice``: what would decide it, where it is undecided. ``left_out``: variants that it does not rest on, with the reasons.
+    ``bounds``: where something was not checked, what the value could be; ``value`` then takes it all for bad. ``advice``: what
+    would decide it, where it is undecided. ``left_out``: variants that it does not rest on, with the reasons.
     """
 
     judge: str
@@ -49,6 +50,7 @@ class GateResult:
     n: int = 0
     advice: str = ""
     left_out: str = ""
+    bounds: tuple[float, float] | None = None
 
 
 class Reach(NamedTuple):
@@ -109,15 +111,14 @@ def judge_gate(
         impossible = "" if estimate.unaudited or estimate.bounds else reach.impossible.removeprefix(f"{gate.text}: ")
         advice = impossible or more_needed(gate, estimate, price, reach)
     message = _explain(gate, estimate, advice, by_point=by_point)
-    return GateResult(
-        judge, suite, gate, decision, message, estimate.value, estimate.low, estimate.high, estimate.n, advice
-    )
+    found = (estimate.value, estimate.low, estimate.high, estimate.n)
+    return GateResult(judge, suite, gate, decision, message, *found, advice, bounds=estimate.bounds)
 
 
 def _explain(gate: Gate, estimate: Estimate, advice: str, *, by_point: bool) -> str:
     if estimate.value is None:
         return f"{gate.text}: {gate.metric} is undefined: {estimate.note}"
-    shown = f"{gate.metric} is {_number(estimate.value)}"
+    shown = f"{gate.metric} is {' to '.join(map(_number, estimate.bounds or (estimate.value,)))}"
     if estimate.low is not None and estimate.high is not None and estimate.low != estimate.high:
         shown += f" [{_number(estimate.low)}, {_number(estimate.high)}]"
     shown += f", n = {estimate.n}"

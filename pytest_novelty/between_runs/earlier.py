@@ -17,6 +17,8 @@ def complete(data: dict[str, Any]) -> None:
     if isinstance(calls := data.get("calls"), dict):
         calls.setdefault("audits", 0)
         calls.setdefault("audits_failed", 0)
+    for row in (*_rows(data, "metrics"), *_rows(data, "gates")):
+        row.setdefault("bounds", None)
     for outcome in _rows(data, "outcomes"):
         outcome.setdefault("grounds", None)
         outcome.setdefault("invented", None)

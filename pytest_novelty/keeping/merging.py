@@ -11,7 +11,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Final
 
-from pytest_novelty.cassette import SUFFIX, read_cassette
+from pytest_novelty.cassette import SUFFIX, TEXTS, read_cassette
 from pytest_novelty.errors import SettingsError
 from pytest_novelty.exports import is_framed
 from pytest_novelty.keeping.inventory import open_existing
@@ -54,7 +54,8 @@ class Merged:
     ----------
     added: they were not there.
     filled: answers in the place of calls that had failed (a run would have asked these again, and replaced them as well).
-    same: they were there, field by field.
+    completed: the same records, which the store had without their texts (export --no-text).
+    same: they were there, field by field, or the source has them without their texts.
     repeated: asked on both sides, with the same answer; that of the store is kept.
     failed: failed calls where the store has a record already.
     conflicts: two different answers, at most KEPT_CONFLICTS of them; ``conflicting`` is how many there are.
@@ -64,6 +65,7 @@ class Merged:
     source: Path
     added: int = 0
     filled: int = 0
+    completed: int = 0
     same: int = 0
     repeated: int = 0
     failed: int = 0
@@ -138,8 +140,11 @@ def _is_new(ours: Record | None, theirs: Record, merged: Merged) -> bool:
     if ours is None:
         merged.added += 1
         return True
-    if ours == theirs:
+    if theirs in (ours, ours._replace(**TEXTS)):
         merged.same += 1
+    elif ours == theirs._replace(**TEXTS):
+        merged.completed += 1
+        return True
     elif theirs.status in NOT_REUSED:
         merged.failed += 1
     elif ours.status in NOT_REUSED:
@@ -168,6 +173,7 @@ def show_merged(merged: Merged, limit: int = 20) -> Iterator[str]:
 
     told = [f"{plural(merged.added, 'record')} added"]
     told += [f"{merged.filled:,} in the place of failed calls"] if merged.filled else []
+    told += [f"the texts of {merged.completed:,}, which had been left out"] if merged.completed else []
     there = merged.same + merged.repeated + merged.failed
     if there:
         was = "was" if merged.repeated == 1 else "were"

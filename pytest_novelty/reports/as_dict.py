@@ -115,6 +115,7 @@ def report_to_dict(report: Report) -> dict[str, Any]:
                 "reference": None if row.reference is None else asdict(row.reference),
                 "metric": row.metric,
                 **row.estimate.to_dict(),
+                "bounds": _bounds(row.estimate.bounds),
             }
             for row in report.metrics
         ],
@@ -137,6 +138,7 @@ def report_to_dict(report: Report) -> dict[str, Any]:
                 "value": result.value,
                 "low": result.low,
                 "high": result.high,
+                "bounds": _bounds(result.bounds),
                 "n": result.n,
                 "message": result.message,
             }
@@ -228,6 +230,10 @@ def _instances(suite: Suite) -> Iterator[dict[str, Any]]:
             "cluster": cluster,
             "digest": instance_digest(instance, cluster),
         }
+
+
+def _bounds(bounds: tuple[float, float] | None) -> list[float] | None:
+    return None if bounds is None else list(bounds)
 
 
 def _variant(item: VariantResult) -> dict[str, Any]:

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Final
 from pytest_novelty.deciding import FAIL, INCONCLUSIVE, NOT_ENFORCED, PASS, GateResult
 from pytest_novelty.headline import headline_sentences
 from pytest_novelty.metrics.catalogue import CATALOGUE
-from pytest_novelty.metrics.view import Estimate
 from pytest_novelty.model import REFERENCE
 from pytest_novelty.printing import clean, plural, show_usd
 from pytest_novelty.reports.as_published import published_blocks
@@ -20,7 +19,7 @@ from pytest_novelty.reports.drift import table_row
 from pytest_novelty.reports.grounding import grounding_blocks
 from pytest_novelty.reports.invented import TITLE, invented_blocks
 from pytest_novelty.reports.tables import DECISIONS, Justify
-from pytest_novelty.reports.text import failed_calls, made_calls, show_estimate, show_interval, show_value
+from pytest_novelty.reports.text import failed_calls, made_calls, show_estimate, show_gate, show_interval
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -126,9 +125,7 @@ def _gate_block(gates: list[GateResult | Drift]) -> Block:
 def _cells_of(gate: GateResult | Drift) -> tuple[str, str, str]:
     """(what is asked for, what was found, what is to be said where it does not pass)."""
     if isinstance(gate, GateResult):
-        estimate = Estimate(gate.value, gate.low, gate.high, gate.n)
-        value = f"{show_value(gate.gate.metric, gate.value)} {show_interval(gate.gate.metric, estimate)}".strip()
-        return gate.gate.text, value, gate.advice
+        return gate.gate.text, show_gate(gate), gate.advice
     differ = f"{plural(len(gate.differing), 'verdict')} differ{'s' * (len(gate.differing) == 1)}" if gate.n else ""
     return f"compared with {clean(gate.against, 100)}", differ, gate.sentence
 

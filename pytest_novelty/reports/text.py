@@ -14,6 +14,7 @@ from pytest_novelty.printing import clean, plural, show_usd
 from pytest_novelty.protocols import PROTOCOLS, has_two_labels
 
 if TYPE_CHECKING:
+    from pytest_novelty.deciding import GateResult
     from pytest_novelty.results import Calls
 
 
@@ -52,6 +53,13 @@ def show_interval(metric: str, estimate: Estimate) -> str:
         show_value(metric, bound).removesuffix(" %").removesuffix(" points") for bound in (estimate.low, estimate.high)
     )
     return f"[{low}, {high}]"
+
+
+def show_gate(result: GateResult) -> str:
+    """What a gate rests on: the value with its interval."""
+    estimate = Estimate(result.value, result.low, result.high, result.n, bounds=result.bounds)
+    metric = result.gate.metric
+    return f"{show_estimate(metric, estimate)} {show_interval(metric, estimate)}".strip()
 
 
 def made_calls(calls: Calls) -> str:

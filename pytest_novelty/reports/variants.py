@@ -12,7 +12,7 @@ from pytest_novelty.model import REFERENCE
 from pytest_novelty.plan import SuitePlan
 from pytest_novelty.printing import clean
 from pytest_novelty.reports.tables import Justify, fitted_table, gate_cells, styled
-from pytest_novelty.reports.text import list_transitions, show_interval, show_value
+from pytest_novelty.reports.text import list_transitions, show_estimate, show_gate, show_interval
 
 if TYPE_CHECKING:
     from pytest_novelty.measuring import VariantResult
@@ -112,9 +112,7 @@ def variant_lines(report: Report, planned: SuitePlan, judge: str, width: int, co
                 "" if gate.gate.metric.startswith(("max_", "mean_")) else _where(gate.gate.variant)
             )
             name += "" if gate.gate.stratum is None else f"@{':'.join(gate.gate.stratum)}"
-            estimate = Estimate(gate.value, gate.low, gate.high, gate.n)
-            value = f"{show_value(gate.gate.metric, gate.value)} {show_interval(gate.gate.metric, estimate)}".strip()
-            rows.append([name, value, str(gate.n), *gate_cells(gate)])
+            rows.append([name, show_gate(gate), str(gate.n), *gate_cells(gate)])
         yield fitted_table("", [*columns, ("", "left"), ("", "left")], rows, width=width, colour=colour)
 
 
@@ -197,6 +195,6 @@ def _cell(metric: str, values: Mapping[str, Estimate], wide: bool, is_starred: C
     estimate = values.get(metric)
     if estimate is None or estimate.value is None:
         return ""
-    text = show_value(metric, estimate.value).removesuffix(" points")
+    text = show_estimate(metric, estimate).removesuffix(" points")
     interval = show_interval(metric, estimate) if wide else ""
     return f"{text} {interval}".strip() + ("*" if is_starred(metric) else "")

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from pytest_novelty import evaluate
-from pytest_novelty.cassette import load_cassette
+from pytest_novelty.cassette import TEXTS, load_cassette
 from pytest_novelty.cli import main
 from pytest_novelty.digests import canonical_json
 from pytest_novelty.errors import JudgeError, StoreError
@@ -165,8 +165,18 @@ def test_failed_calls_of_both_sides_are_there_already(run: Said, tmp_path: Path)
 def test_an_export_without_texts_differs_in_nothing(tmp_path: Path) -> None:
     a, b = made(tmp_path / "a", BASE), exported(tmp_path / "b.jsonl", BASE._replace(raw=""))
     (merged,) = merge_stores(a, [b])
-    assert (merged.repeated, merged.conflicting) == (1, 0)
+    assert (merged.same, merged.repeated, merged.conflicting) == (1, 0, 0)
     assert held(a) == {"k": BASE}
+
+
+def test_texts_that_had_been_left_out_come_back(run: Said, tmp_path: Path) -> None:
+    whole = BASE._replace(reason="since", message="so", retrieved=(Document("1"),))
+    other = whole._replace(key="k2", created="2026-03-09T00:00:00Z")
+    a = made(tmp_path / "a", whole._replace(**TEXTS), other._replace(key="k2", **TEXTS))
+    b = made(tmp_path / "b", whole, other._replace(created=whole.created))
+    told = "0 records added, the texts of 1, which had been left out, 1 there already (1 was asked twice, with the same answer)"
+    assert run("store", "merge", a, b)[:2] == (0, f"{b}: {told}\n")
+    assert held(a) == {"k": whole, "k2": other._replace(**TEXTS)}
 
 
 def test_more_conflicts_than_a_person_reads(run: Said, tmp_path: Path) -> None:

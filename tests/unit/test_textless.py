@@ -83,6 +83,20 @@ def test_each_gate_names_the_cause(tmp_path: Path) -> None:
     assert "over what was not checked, for want of texts" in flat(render(report, width=200))
 
 
+def test_a_gate_tells_all_that_its_value_could_be(tmp_path: Path) -> None:
+    """And not the worst of it as if that had been measured."""
+    report = judged(tmp_path / "s.sqlite")
+    (gate,) = [gate for gate in report.gates if gate.gate.metric == "verified_f1"]
+    assert (gate.value, gate.bounds) == (0, (0, pytest.approx(2 / 3)))
+    assert "verified_f1 is 0 to 0.667 [0, 0.909], n = 6" in gate.message
+    assert "| 0 to 67 % \\[0, 91\\] | 6 |" in report_to_markdown(report)
+    data = report.to_dict()
+    (row,) = [row for row in data["gates"] if row["metric"] == "verified_f1"]
+    assert row["bounds"] == [0, pytest.approx(2 / 3)]
+    assert {row["metric"]: row["bounds"] for row in data["metrics"]}["verified_f1"] == row["bounds"]
+    assert {row["metric"]: row["bounds"] for row in data["metrics"]}["f1"] is None
+
+
 def test_headline_and_cascade_name_the_cause(tmp_path: Path) -> None:
     report = judged(tmp_path / "s.sqlite")
     assert f"{STATEMENTS // 2} of {STATEMENTS // 2} reasons unchecked, for want of texts;" in report.headline
