@@ -164,15 +164,18 @@ def more_needed(
     return f"{text} ({further} more, {show_cost(price, further)}){limit}"
 
 
+_AGAIN: Final = "run again to repeat audits that failed (--novelty-refresh: also where an answer was no verdict)"
+
+
 def _waiting(estimate: Estimate) -> str:
     """What is not audited, and whether asking again helps: of what was left out of a cassette nobody can be asked."""
     told = f"{plural(estimate.unaudited, 'statement')} of its votes not audited"
     if not estimate.textless:
-        return f"{told}; run again to repeat their audits"
+        return f"{told}; {_AGAIN}"
     if estimate.textless == estimate.unaudited:
         return f"{told}, for want of texts (export --no-text)"
     lacking = f"{estimate.textless:,} of them for want of texts (export --no-text)"
-    return f"{told}, {lacking}; run again to repeat the audits of the others"
+    return f"{told}, {lacking}; {_AGAIN}"
 
 
 def _planned(gate: Gate, estimate: Estimate, level: float) -> int | None:

@@ -36,6 +36,8 @@ from pytest_novelty.tickets import Ticket
 BUDGET_IS_REACHED: Final = "the budget is reached"
 _CHUNK: Final = 64
 _AHEAD_INSTANT: Final = 2048
+_FIRST: Final = 10**12
+"""What calls that come first are ahead of the others by, in the order of submission."""
 _TICK_S: Final = 0.05
 
 
@@ -103,8 +105,11 @@ class Engine:
 
     # --- submitting and waiting -----------------------------------------------------------------------------
 
-    def submit(self, batches: Sequence[Sequence[Call]]) -> list[Ticket]:
-        """Queue the calls of several cases; answers that the store has are taken from it (one query for all)."""
+    def submit(self, batches: Sequence[Sequence[Call]], *, first: bool = False) -> list[Ticket]:
+        """Queue the calls of several cases; answers that the store has are taken from it (one query for all).
+
+        ``first``: before all calls that are queued already and not so.
+        """
         keys = [call.key for calls in batches for call in calls]
         stored = {} if self._refresh else self._store.get(keys)
         tickets = [Ticket(calls) for calls in batches]
@@ -131,7 +136,7 @@ class Engine:
                     self._waiting[call.key].append((ticket, index))
                 else:
                     self._waiting[call.key] = [(ticket, index)]
-                    lane.queue.append(Item(next(self._numbers), call))
+                    lane.add(Item(next(self._numbers) - (_FIRST if first else 0), call))
         self._pump()
         return tickets
 

@@ -19,6 +19,7 @@ from pytest_novelty.outcomes import CaseResult
 from pytest_novelty.plan import Plan
 from pytest_novelty.printing import plural
 from pytest_novelty.protocols import PROTOCOLS
+from pytest_novelty.protocols.grouping import groups_of
 from pytest_novelty.routing import is_barred
 
 _NEARLY_ALL: Final = 0.95
@@ -72,6 +73,8 @@ def _one_answer(view: View) -> tuple[str, str] | None:
             if total >= _ENOUGH and len(view.orders) == 2 and count >= _NEARLY_ALL * total:
                 return f"answers by position: {{}} name the idea shown {name}", f"{count} of {total} votes"
         return None
+    if view.suite.protocol == "grouping":
+        return _one_partition(view)
     labels = PROTOCOLS[view.suite.protocol].labels
     if labels is None:
         return None
@@ -81,6 +84,28 @@ def _one_answer(view: View) -> tuple[str, str] | None:
         one_sided_gold = bool(gold) and gold.count(wanted) >= _NEARLY_ALL * len(gold)
         if total >= _ENOUGH and count >= _NEARLY_ALL * total and not one_sided_gold:
             return f"says {name} to nearly everything: {{}}", f"{count} of {total} votes"
+    return None
+
+
+def _one_partition(view: View) -> tuple[str, str] | None:
+    """The two that need no look at the papers: all apart, and all in one group."""
+    said = [
+        (label, instance.gold, len(instance.ideas))
+        for instance, result in zip(view.instances, view.results, strict=True)
+        for label in (vote.label for vote in result.outcome.votes if vote.valid)
+    ]
+
+    def is_one(label: str | None, size: int) -> bool:
+        return label is not None and list(map(len, groups_of(label))) == [size]
+
+    for what, of in (
+        ("puts all papers apart", lambda label, size: label is not None and not groups_of(label)),
+        ("puts all papers into one group", is_one),
+    ):
+        count = sum(of(label, size) for label, _, size in said)
+        wanted = sum(of(gold, size) for _, gold, size in said)
+        if len(said) >= _ENOUGH and count >= _NEARLY_ALL * len(said) and wanted < _NEARLY_ALL * len(said):
+            return f"{what}: {{}}", f"{count} of {len(said)} votes"
     return None
 
 

@@ -44,7 +44,7 @@ def lacks(idea: Idea, granularity: str) -> str:
     if granularity == WITH_INTRODUCTION and idea.introduction:
         return ""
     if not idea.full_text:
-        return "full_text"
+        return "introduction and no full_text" if granularity == WITH_INTRODUCTION else "full_text"
     if granularity == WITH_INTRODUCTION and not _shown_behind(idea.full_text, granularity):
         return "section Introduction in its full_text"
     if granularity == FULL and not _shown_behind(idea.full_text, granularity):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from math import comb
 from typing import TYPE_CHECKING, Final
@@ -147,9 +148,20 @@ def _beside(report: Report, judge: str, planned: SuitePlan) -> str:
     known = []
     if has_two_labels(planned.suite.protocol):
         known.append(f"coin {percent(coin_accuracy(planned.suite, axes.votes, axes.orders))}")
+    known += _constant(planned.suite)
     if planned.suite.name in report.baselines and judge != "lexical":
         known.append(f"lexical {percent(report.baselines[planned.suite.name])}")
     return f" ({', '.join(known)})" if known else ""
+
+
+def _constant(suite: Suite) -> list[str]:
+    """What always the same label would get, where one is more common than the other."""
+    labels = PROTOCOLS[suite.protocol].labels
+    gold = Counter(instance.gold for instance in suite.instances if instance.gold is not None)
+    if labels is None or not gold:
+        return []
+    ((label, most),) = gold.most_common(1)
+    return [f"always {label} {percent(most / gold.total())}"] if 2 * most > gold.total() else []
 
 
 def _grounded(report: Report, judge: str, suite: Suite) -> str:
@@ -187,7 +199,9 @@ def _invented(grounding: Grounding) -> str:
         return ""
     share = f"{percent(lost.value)} %" if lost.bounds is None else f"between {between(*lost.bounds)}"
     what = "the pairs that it groups" if grounding.is_of_pairs else "its positive verdicts"
-    return f"{share} of {what} cite evidence that is not there"
+    missing = grounding.rates["missing_evidence_rate_all"].value
+    none = f", {percent(missing)} % cite none" if missing else ""
+    return f"{share} of {what} cite evidence that is not there{none}"
 
 
 def _unchecked(grounding: Grounding) -> str:
@@ -206,7 +220,7 @@ def _as_published(report: Report, judge: str, suite: Suite) -> str:
             for figure in item.found.figures[:6]:  # of correctness, all together or of the only dimension
                 if figure.name in ("f1", "macro_f1") and figure.value is not None:
                     name = "F1" if figure.name == "f1" else "macro F1"
-                    return f"by the release's rules (as-published) its {name} is {percent(figure.value)} %"
+                    return f"by the release's rules (as-published) its raw {name} is {percent(figure.value)} %"
     return ""
 
 
@@ -297,7 +311,8 @@ def _gates(report: Report, judge: str, suite: Suite) -> list[str]:
     names: dict[str, list[str]] = {}
     for gate in mine:
         where = "" if gate.gate.variant in (REFERENCE, "[max]", "[mean]", "[min]") else f"[{gate.gate.variant}]"
-        if (name := gate.gate.metric + where) not in names.setdefault(gate.decision, []):
+        part = f"@{':'.join(gate.gate.stratum)}" if gate.gate.stratum else ""
+        if (name := gate.gate.metric + where + part) not in names.setdefault(gate.decision, []):
             names[gate.decision].append(name)
     for drift in compared:
         recorded = "golden verdicts" if drift.is_golden else "stored verdicts"

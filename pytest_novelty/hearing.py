@@ -101,7 +101,7 @@ class Hearing:
             new = {each[0].key: each for each in calls.values() if each[0].key not in self._asked}
             for key in self._of_others(list(new)):
                 del new[key]
-            self._asked.update(zip(new, self._engine.submit(list(new.values())), strict=True))
+            self._asked.update(zip(new, self._engine.submit(list(new.values()), first=True), strict=True))
             queued.append({name: self._asked.get(each[0].key, each[0]) for name, each in calls.items()})
         self._queued[label] = _Queued(planned, queued, statements, released)
 
@@ -122,7 +122,9 @@ class Hearing:
         if self._shared is None or not left:
             return
         new = [left[key] for key in sorted(self._shared.inherit(list(left))) if key not in self._asked]
-        self._asked.update(zip((call.key for call in new), self._engine.submit([[call] for call in new]), strict=True))
+        self._asked.update(
+            zip((call.key for call in new), self._engine.submit([[call] for call in new], first=True), strict=True)
+        )
         for own in tickets:
             own.update({name: self._asked.get(each.key, each) for name, each in own.items() if isinstance(each, Call)})
 

@@ -60,6 +60,13 @@ class Lane:
         self.function = self.judge.function
         self.is_async = self.judge.is_async
 
+    def add(self, item: Item) -> None:
+        """Queue a call behind all that are before it in the order of submission."""
+        place = len(self.queue)
+        while place and self.queue[place - 1].number > item.number:
+            place -= 1
+        self.queue.insert(place, item)
+
     @property
     def ready(self) -> bool:
         return bool(

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
-from typing import Final, TypeAlias
+from collections.abc import Iterable, Mapping, Set
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from pytest_novelty.cassette import SUFFIX
 from pytest_novelty.deciding import INCONCLUSIVE, GateResult
@@ -12,6 +12,9 @@ from pytest_novelty.gates import Gate
 from pytest_novelty.outcomes import CaseResult
 from pytest_novelty.printing import name_some, plural
 from pytest_novelty.settings import Settings
+
+if TYPE_CHECKING:
+    from pytest_novelty.results import Report
 
 Counts: TypeAlias = Mapping[tuple[str, str], int]
 """Statements without a text, counted in every vote, by judge and suite."""
@@ -55,6 +58,21 @@ def foretell_textless(settings: Settings, counts: Counts, gates: Iterable[Gate])
 def undecided_without_text(gates: Iterable[GateResult], outcomes: Iterable[CaseResult]) -> list[GateResult]:
     """Gates that rest on what an auditor would say of statements without a text, and are undecided."""
     lacking = {(result.judge, result.suite, result.variant) for result in outcomes if result.audits.textless}
+    return _undecided(gates, lacking)
+
+
+def undecided_without_audits(report: Report) -> list[GateResult]:
+    """The same where statements waited for an auditor, and none was heard on any: it is down, or answers nothing of use."""
+    deaf = {
+        (item.judge, item.suite, item.variant)
+        for item in report.grounding
+        if item.found.unaudited > item.found.textless and not sum(item.found.rates["mismatch_rate_all"].of)
+    }
+    return _undecided(report.gates, deaf)
+
+
+def _undecided(gates: Iterable[GateResult], lacking: Set[tuple[str, str, str]]) -> list[GateResult]:
+    """Those of places (judge, suite, variant) in which reasons are not audited."""
     places = {place[:2] for place in lacking}
     return [
         result

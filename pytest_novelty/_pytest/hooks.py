@@ -17,13 +17,14 @@ from pytest_novelty._pytest.crashes import Crashes
 from pytest_novelty._pytest.gate_reports import emit_gates
 from pytest_novelty._pytest.ids import VIRTUAL, case_ids
 from pytest_novelty._pytest.marks import suites_of
-from pytest_novelty._pytest.missing import what_is_unrecorded
+from pytest_novelty._pytest.missing import what_is_missing
 from pytest_novelty._pytest.session import NoveltySession, group_cases
 from pytest_novelty._pytest.signals import undisturbed
 from pytest_novelty.engine import BUDGET_IS_REACHED
 from pytest_novelty.errors import NoveltyError
+from pytest_novelty.printing import name_some
 from pytest_novelty.tally import Made
-from pytest_novelty.textless import undecided_without_text
+from pytest_novelty.textless import undecided_without_audits, undecided_without_text
 
 _PROGRESS_EVERY_S: Final = 20.0
 
@@ -194,7 +195,7 @@ class ActiveHooks:
                 self.session.conclude(unenforced)
                 self.session.write_reports()
             else:
-                self.session.notes += what_is_unrecorded(self.session.missed, audited=self.session.plan.asks_auditors)
+                self.session.notes += what_is_missing(self.session, 0, cut_short=bool(unenforced))
             return
         report = self.session.conclude(unenforced or ("deselected" if self._deselected else ""))
         generation, unpaid = self.session.generation, self.session.unpaid
@@ -205,6 +206,13 @@ class ActiveHooks:
         undecided = undecided_without_text(report.gates, report.outcomes)
         if self.session.plan.settings.missing != "warn" and undecided:
             self._incomplete = True
+        if deaf := undecided_without_audits(report):
+            self._incomplete = True
+            gates = name_some(list(dict.fromkeys(result.gate.text for result in deaf)))
+            told = f"ERROR: undecided, since no auditor gave a verdict on any reason: {gates}"
+            self.session.written.append(
+                f"{told}. Run again once it answers; --novelty-refresh also asks again what it has answered"
+            )
         if self.session.nothing_was_read:
             self._incomplete = True
         if not self._interrupted:

@@ -73,7 +73,9 @@ def judge_entailment(request: Request, threshold: float) -> dict[str, Any]:
     said = sorted(set(terms_of(request.conclusion.reason)) - _SAID_OF_PAPERS)
     quoted = {term for span in request.conclusion.evidence for term in terms_of(span)}
     absent = [term for term in said if term not in quoted]
-    share = 1.0 - len(absent) / len(said) if said else 1.0
+    if not said:
+        return {"supported": False, "critique": "The reason has no content word that could be looked for."}
+    share = 1.0 - len(absent) / len(said)
     told = f": not {', '.join(absent[:_MOST_WORDS])}" if absent else ""
     critique = f"{share:.0%} of the reason's words are in the quotations{told}; supported from {threshold:.0%}."
     return {"supported": share >= threshold, "critique": critique}

@@ -128,13 +128,23 @@ def _ends(rates: Mapping[str, Rate], suffix: str, thing: str) -> str:
     lost, missing = rates[f"hallucination_rate{suffix}"], rates[f"missing_evidence_rate{suffix}"]
     if lost.value is None:
         return ""
-    text = f"of {plural(round(sum(lost.of)), thing)} {_share(lost)} hallucinated, {_share(missing)} without evidence"
+    text = (
+        f"of {plural(round(sum(lost.of)), thing)} {_counted(lost)} hallucinated, {_counted(missing)} without evidence"
+    )
     if (unreasoned := rates[f"missing_reason_rate{suffix}"]).value:
-        text += f", {_share(unreasoned)} without a reason"
+        text += f", {_counted(unreasoned)} without a reason"
     mismatched = rates.get(f"mismatch_rate{suffix}")
     if mismatched is None or mismatched.value is None:
         return text
-    return f"{text}; of the rest ({sum(mismatched.of):,.0f} audited) {_share(mismatched)} with a reason beyond the evidence"
+    return f"{text}; of the rest ({sum(mismatched.of):,.0f} audited) {_counted(mismatched)} with a reason beyond the evidence"
+
+
+def _counted(rate: Rate) -> str:
+    """How many of all votes together, where that is known of each: the mean over votes may be another share."""
+    if rate.estimate.bounds is not None:
+        return _share(rate)
+    count = sum(rate.events)
+    return f"{count:,.0f} ({percent(count / sum(rate.of))} %)" if count else "0"
 
 
 def _notes(item: Grounded) -> Iterator[str]:

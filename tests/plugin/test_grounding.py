@@ -599,3 +599,24 @@ def test_what_a_cassette_without_texts_cannot_tell_passes_no_gate(
     warned = lab.judge(*options, *gates, *offline, "--novelty-missing=warn", dist=dist)
     assert warned.ret == 0
     assert f"{audited} is undecided for want of texts. Export again without --no-text Calls:" in flat(warned.plain)
+
+
+def test_a_gate_fails_the_run_while_its_auditor_is_down(lab: Lab, dist: str) -> None:
+    lab.judges(
+        """
+        def down(request):
+            raise ConnectionError("no route")
+
+        down.version, down.protocols, down.family, down.cost_usd_per_call = "1", ("entailment",), "qwen", 0.0
+
+        def pytest_novelty_judges():
+            return {"down": down}
+        """
+    )
+    options = ("lexical", "landmarks-similarity", "--novelty-sample=20", "--novelty-auditor=down")
+    ran = lab.judge(*options, "--novelty-gate=mismatch_rate<=0.2", dist=dist)
+    assert ran.ret == 1
+    ran.assert_clean()
+    assert "ERROR: undecided, since no auditor gave a verdict on any reason: mismatch_rate<=0.2" in ran.plain
+    assert "no route" in ran.plain
+    assert lab.judge(*options, "--novelty-gate=recall@point>=0", dist=dist).ret == 0

@@ -55,7 +55,7 @@ def test_a_missing_reason_is_never_verified(protocol: str) -> None:
     (block,) = grounding_blocks(report)
     assert any(
         note.startswith("right positives: of ")
-        and note.endswith(" 0 % hallucinated, 0 % without evidence, 100 % without a reason")
+        and note.endswith(" 0 hallucinated, 0 without evidence, 60 (100 %) without a reason")
         for note in block.notes
     )
 
@@ -81,7 +81,8 @@ def test_where_reasons_wait_for_an_auditor_that_says_nothing_all_is_open() -> No
     (gate,) = (gate for gate in report.gates if gate.gate.text in gates)
     assert (
         gate.decision,
-        "60 statements of its votes not audited; run again to repeat their audits" in gate.message,
+        "60 statements of its votes not audited; run again to repeat audits that failed (--novelty-refresh: also where an answer was no verdict)"
+        in gate.message,
     ) == (
         "inconclusive",
         True,
@@ -116,7 +117,10 @@ def test_audits_that_fail_leave_figures_between_two_and_gates_open() -> None:
     assert verified.sd == 0  # equal in both votes, to the last digit
     decided = {gate.gate.text: (gate.decision, gate.advice) for gate in report.gates if gate.gate.text in gates}
     missing = round(60 * (1 - verified.lower))
-    waiting = ("inconclusive", f"{missing} statements of its votes not audited; run again to repeat their audits")
+    waiting = (
+        "inconclusive",
+        f"{missing} statements of its votes not audited; run again to repeat audits that failed (--novelty-refresh: also where an answer was no verdict)",
+    )
     assert decided == {**dict.fromkeys(gates[:3], waiting), gates[3]: ("pass", "")}
     (block,) = grounding_blocks(report)
     low = f"{100 * verified.lower:.0f} to 100 %"
@@ -386,8 +390,8 @@ def test_without_gold_the_shares_of_all_positives_are_told(protocol: str, said: 
 def test_positives_have_their_number_beside_them() -> None:
     report = evaluate({"planted": JUDGES["all, invents"]}, make_suite("similarity"))
     (block,) = grounding_blocks(report)
-    assert "right positives: of 60 votes 100 % hallucinated, 0 % without evidence" in block.notes
-    assert "wrong positives: of 60 votes 100 % hallucinated, 0 % without evidence" in block.notes
+    assert "right positives: of 60 votes 60 (100 %) hallucinated, 0 without evidence" in block.notes
+    assert "wrong positives: of 60 votes 60 (100 %) hallucinated, 0 without evidence" in block.notes
 
 
 def _in_two_dimensions(protocol: str) -> Any:

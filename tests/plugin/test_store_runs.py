@@ -294,6 +294,33 @@ def test_ctrl_c(lab: Lab, dist: str) -> None:
     assert len(asked) == len(ran.calls) == 400 - len(stored)
 
 
+def test_ctrl_c_before_the_first_case_ends(lab: Lab) -> None:
+    """What was asked ahead of it is told, and kept."""
+    lab.judges(
+        """
+        def judge(request):
+            log(request)
+            time.sleep(60 if request.ideas[0].title.startswith("i000") else 0.01)
+            return right(request)
+
+        judge.version, judge.uses_prompt, judge.cost_usd_per_call = "1", False, 0.01
+
+        def pytest_novelty_judges():
+            return {"judge": judge}
+        """
+    )
+    lab.suite(n=30, votes=1)
+    process = lab.start("--novelty-concurrency=4")
+    lab.wait_for_calls(30, process)
+    time.sleep(0.5)
+    ran = lab.signal(process, signal.SIGINT)
+    assert ran.ret == 2, ran.out
+    assert (
+        "novelty: 29 calls were made, $0.2900 in all as far as known: 29 of them for cases that did not end" in ran.out
+    )
+    assert len(_stored(lab)) == 29
+
+
 def test_kill_9_and_resume(lab: Lab, dist: str) -> None:
     lab.judges(_SLOW_JUDGE)
     lab.suite(n=100, votes=1)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -16,11 +17,13 @@ from pytest_novelty.audits import Audits
 from pytest_novelty.calls import CallPlanner, Case
 from pytest_novelty.errors import SettingsError
 from pytest_novelty.judges.base import bind_judge
+from pytest_novelty.metrics.sampled import Rate
+from pytest_novelty.metrics.view import Estimate
 from pytest_novelty.model import Axes, Conclusion, Idea, Instance, Request, Suite, Variant
 from pytest_novelty.recording import Recorder
 from pytest_novelty.reports.announcement import announce
 from pytest_novelty.reports.blocks import render_blocks
-from pytest_novelty.reports.grounding import grounding_blocks
+from pytest_novelty.reports.grounding import _counted, grounding_blocks
 from pytest_novelty.reports.markdown import report_to_markdown
 from pytest_novelty.reports.terminal import render
 from pytest_novelty.results import Report, make_report
@@ -212,7 +215,10 @@ def test_gates_are_decided_on_the_bounds(metric: str, limit: str, decision: str)
     if decision == "inconclusive":
         assert whole.decision == "inconclusive"
         for result in (whole, point):
-            assert "statements of its votes not audited; run again to repeat their audits" in result.message
+            assert (
+                "statements of its votes not audited; run again to repeat audits that failed (--novelty-refresh: also where an answer was no verdict)"
+                in result.message
+            )
     elif metric == "verified_f1":
         assert point.message.endswith("; decided by its bounds alone")
 
@@ -230,7 +236,7 @@ def test_the_waterfall() -> None:
     assert lines[3].startswith("after hallucination  67 %")
     assert lines[4].startswith("after mismatch       0 %")
     (told,) = (line for line in lines if line.startswith("  right positives: of "))
-    assert told.endswith(" audited) 100 % with a reason beyond the evidence")
+    assert re.search(r"of the rest \((\d+) audited\) \1 \(100 %\) with a reason beyond the evidence$", told)
     assert any("a weak baseline" in line for line in lines)
     markdown = report_to_markdown(run("beyond"))
     assert "<summary>Grounding</summary>" in markdown
@@ -574,3 +580,20 @@ def test_one_auditor_agrees_with_nobody() -> None:
     (item,) = evaluate({"right": rejects(6, 7, 8, 9)}, reasons()).auditors
     assert item.agreement is None
     assert list(item.validations) == ["right"]
+
+
+@pytest.mark.parametrize("reason", ["\U0001f642", "N/A", "x", "It is so.", "Both use it."])
+def test_a_reason_that_says_nothing_is_not_supported(reason: str) -> None:
+    perfect = planted("perfect")
+
+    def judge(request: Request) -> dict[str, Any]:
+        return {**perfect(request), "reason": reason}
+
+    rates = evaluate({"p": judge}, make_suite("similarity")).grounding[0].found.rates
+    assert (rates["mismatch_rate"].value, rates["verified_f1"].value) == (1, 0)
+
+
+def test_counts_of_all_votes_and_not_the_mean_of_their_shares() -> None:
+    """0 of 3 in one vote and 2 of 2 in the other are 40 % of all, and 50 % on average."""
+    rate = Rate(Estimate(0.5, 0.1, 0.9, 5), 0.5, 0.5, (0.0, 1.0), 0.7, (0.0, 2.0), (3.0, 2.0))
+    assert _counted(rate) == "2 (40 %)"

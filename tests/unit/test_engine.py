@@ -12,8 +12,11 @@ from typing import Any
 import pytest
 
 from pytest_novelty import evaluate
+from pytest_novelty.judges.base import bind_judge
+from pytest_novelty.lanes import Item, Lane
 from pytest_novelty.model import ERROR, OK, TIMEOUT, Suite
 from pytest_novelty.store import MemoryStore, SqliteStore
+from tests.unit.test_auditing import make_suite as make_papers
 
 MakeSuite = Callable[..., Suite]
 
@@ -240,3 +243,34 @@ def test_a_score_beyond_all_scales_is_no_verdict(score: float, suite: Suite) -> 
     report = evaluate({"j": declares(lambda request: {"score": score})}, suite)
     assert statuses(report) == {"schema violation": 36}
     report.to_dict()
+
+
+def test_what_comes_first_does_not_wait_for_what_was_queued_before() -> None:
+    """Audits: a case ends with its own, and not after all calls of all cases."""
+    asked: list[str] = []
+
+    def judge(request: Any) -> dict[str, Any]:
+        asked.append(request.protocol)
+        time.sleep(0.005)
+        if request.protocol == "entailment":
+            return {"supported": True, "critique": ""}
+        spans = [paper.text for paper in request.papers]
+        return {"is_similar": True, "evidence_a": spans[0], "evidence_b": spans[1], "reason": f"Both do {len(asked)}."}
+
+    def auditor(request: Any) -> dict[str, Any]:
+        return judge(request)
+
+    for function in (judge, auditor):
+        declares(function, cost_usd_per_call=0.01, protocols=("similarity", "entailment"), max_concurrency=1)
+    evaluate({"judge": judge}, make_papers("similarity"), auditor={"auditor": auditor}, concurrency=1)
+    judged = [place for place, protocol in enumerate(asked) if protocol == "similarity"]
+    audited = [place for place, protocol in enumerate(asked) if protocol == "entailment"]
+    assert len(audited) >= 12
+    assert audited[0] < judged[len(judged) // 2]
+
+
+def test_a_queue_is_in_the_order_of_submission() -> None:
+    lane = Lane(bind_judge("j", lambda request: None), 1)
+    for number in (0, 1, -9, 2, -8):
+        lane.add(Item(number, None))  # type: ignore[arg-type]
+    assert [item.number for item in lane.queue] == [-9, -8, 0, 1, 2]

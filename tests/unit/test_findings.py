@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from pytest_novelty import evaluate
 from pytest_novelty.findings import find_degenerate, find_few_clusters, find_looked_up, find_models, find_unanswered
 from pytest_novelty.judges.base import Traits
 from pytest_novelty.metrics.view import View
@@ -247,3 +248,26 @@ def test_so_few_clusters_can_hardly_decide_anything(count: int, said: str, make_
     view = make_view(["xx xx"] * 20, clusters="".join("abcdefghij"[k % count] for k in range(20)))
     (found,) = find_few_clusters({("made", "reference", "judge"): view})
     assert found.endswith(said)
+
+
+# --- partitions that need no look at the papers -------------------------------------------------------------
+
+
+def one_group(request: Any) -> dict[str, Any]:
+    places = range(1, len(request.papers) + 1)
+    evidence = {str(place): request.papers[place - 1].text.split(".")[0] + "." for place in places}
+    return {"groups": [{"paper_indices": list(places), "evidence": evidence, "reason": "They share it."}]}
+
+
+@pytest.mark.parametrize(
+    ("judge", "what"),
+    [
+        (lambda request: {"groups": []}, "puts all papers apart: 72 of 72 votes"),
+        (one_group, "puts all papers into one group: 72 of 72 votes"),
+        ("lexical", ""),
+    ],
+)
+def test_a_partition_that_needs_no_look_is_degenerate(judge: Any, what: str) -> None:
+    report = evaluate({"one": judge} if callable(judge) else judge, "landmarks-grouping", sample=12)
+    found = [text for text in report.findings if text.startswith("degenerate")]
+    assert found == ([f"degenerate: one on landmarks-grouping {what}"] if what else [])

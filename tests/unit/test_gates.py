@@ -329,7 +329,7 @@ UNCHECKED = Estimate(0.08, 0.05, 0.2, 40, bounds=(0.08, 0.157), unaudited=12)
 def test_what_is_not_checked_leaves_a_gate_on_the_value_open(text: str, decision: str) -> None:
     result = judge_gate(parse_gate(text), UNCHECKED, "j", "s", reach=Reach(impossible=f"{text}: 40 cannot pass it"))
     assert result.decision == decision
-    missing = "12 statements of its votes not audited; run again to repeat their audits"
+    missing = "12 statements of its votes not audited; run again to repeat audits that failed (--novelty-refresh: also where an answer was no verdict)"
     assert result.advice == (missing if decision == "inconclusive" else "")
     assert result.message.endswith(f"; {missing}") == (decision == "inconclusive")
     assert decide(parse_gate(text.replace("@point", "")), UNCHECKED, by_point=True) == decision

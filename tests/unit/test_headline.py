@@ -318,3 +318,14 @@ def test_the_variant_that_moves_it_most(
     report = evaluate({"mine": RIGHT}, suite_of())
     report = replace(report, variants=[moving(*one) for one in variants])
     assert f"; {said}; " in make_headline(report)
+
+
+def test_what_one_label_for_everything_would_get_where_labels_are_uneven() -> None:
+    def no(request: Any) -> dict[str, Any]:
+        return {"is_similar": False, "evidence_a": "", "evidence_b": "", "reason": "no"}
+
+    report = evaluate({"no": no}, "landmarks-similarity-full")
+    gold = [instance.gold for instance in report.plan.suites["landmarks-similarity-full"].suite.instances]
+    share = round(100 * gold.count("not similar") / len(gold))
+    assert f"is right on {share} %" in report.headline
+    assert f"(coin 34, always not similar {share}," in report.headline

@@ -118,8 +118,8 @@ def test_what_an_auditor_does_not_answer_is_told_apart(tmp_path: Path) -> None:
     report = judged(tmp_path / "s.sqlite", keep="i0", auditor=mute)
     (gate,) = [gate for gate in report.gates if gate.gate.metric == "verified_f1"]
     assert gate.advice == (
-        "12 statements of its votes not audited, 10 of them for want of texts (export --no-text); run again to repeat the audits of "
-        "the others"
+        "12 statements of its votes not audited, 10 of them for want of texts (export --no-text); run again to repeat audits "
+        "that failed (--novelty-refresh: also where an answer was no verdict)"
     )
     assert "reasons unchecked, in part for want of texts" in report.headline
     assert [text.partition(" ")[0] for text in report.findings if "export --no-text" in text] == ["10"]
