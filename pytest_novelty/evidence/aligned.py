@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from pytest_novelty.evidence.folding import Folded, Mark, fold, is_dated
 from pytest_novelty.evidence.joining import find_fault, find_seam_fault
+from pytest_novelty.evidence.numerals import is_number, spelled_numbers
 from pytest_novelty.evidence.windows import find_windows, hash_grams
 from pytest_novelty.evidence.wording import (
     ADDED,
@@ -27,9 +28,7 @@ from pytest_novelty.evidence.wording import (
     Difference,
     cuts_word,
     disagreement,
-    is_number,
     is_same_number,
-    spelled_numbers,
 )
 from pytest_novelty.evidence.words import find_word_starts, splits_negation, words_of
 

@@ -9,11 +9,12 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Final
 
+from pytest_novelty.evidence.numerals import are_other_units, joined, numbers_in, without_numbers
 from pytest_novelty.evidence.opposites import PREFIXES, are_opposite, differ_by_affix
 
 NEGATION: Final = "negation"
@@ -76,24 +77,7 @@ FUNCTION: Final = _words(
     were be been being has have had do does did can could will would may might must should also then thus so such there here than
     into over via per"""
 )
-_NUMERALS: Final = {
-    word: str(value)
-    for value, word in enumerate(
-        """zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen
-        eighteen nineteen twenty""".split()  # noqa: SIM905 - in the order of their values
-    )
-} | {
-    "thirty": "30", "forty": "40", "fifty": "50", "sixty": "60", "seventy": "70", "eighty": "80", "ninety": "90",
-    "hundred": "100", "thousand": "1000", "million": "10^6", "billion": "10^9", "trillion": "10^12", "half": "1/2",
-    "third": "3rd", "quarter": "1/4", "once": "1x", "twice": "2x", "thrice": "3x", "single": "1x", "double": "2x", "triple": "3x",
-    "dozen": "12", "percent": "%", "cent": "%", "first": "1st",
-    "second": "2nd", "fourth": "4th", "fifth": "5th",
-    "tenfold": "10x", "twofold": "2x",
-}  # fmt: skip
 _SUFFIXES: Final = _words("less nt not")
-_TOKEN: Final = re.compile(r"(\d(?:[\d.,:/ ]*\d)?)(%?)([^\W\d_]*)")
-"""A number, a percent sign, and the letters that are written to it: of "10k", "12kg" and "5th" these are part of the number."""
-_APART: Final = re.compile(r"(?<=\d) (?=[^\W\d_])")
 _RANGE_BEFORE: Final = re.compile(r"\d-$")
 _RANGE_BEHIND: Final = re.compile(r"-\d")
 _SIGNS: Final = frozenset("<>=+%\u00b1\u2264\u2265\u2260\u2248\u00ac\u0338\u2208\u2209\u00f7")
@@ -137,12 +121,12 @@ def cuts_word(head: str, quoted: str, tail: str) -> str:
     """
     if head in PREFIXES or tail in _SUFFIXES:
         return NEGATION
-    if quoted[0].isdigit() and head and (head[-1] in "0123456789.,:/" or head == "-" or _RANGE_BEFORE.search(head)):
+    if quoted[0].isdigit() and head and (head[-1] in "0123456789.,:/^" or head == "-" or _RANGE_BEFORE.search(head)):
         return NUMBER
     if (
         quoted[-1].isdigit()
         and tail
-        and (tail[0] in "0123456789.,:/%" or tail[0].isalpha() or _RANGE_BEHIND.match(tail))
+        and (tail[0] in "0123456789.,:/%^\u00b0" or tail[0].isalpha() or _RANGE_BEHIND.match(tail))
     ):
         return NUMBER
     return NUMBER if tail[:1].isdigit() else ""  # "GPT" of "GPT-4", which is another's name
@@ -151,8 +135,12 @@ def cuts_word(head: str, quoted: str, tail: str) -> str:
 def is_same_number(difference: Difference) -> bool:
     """The two differ in how a number is written ("8" and "eight", "5%" and "5 percent") and in nothing else."""
     quoted, source = _lower(difference.quoted), _lower(difference.source)
-    numbers = _numbers(quoted)
-    return bool(numbers) and numbers == _numbers(source) and _wordless(quoted) == _wordless(source)
+    return _count_alike(quoted, source) or _count_alike(joined(quoted), joined(source))
+
+
+def _count_alike(quoted: Sequence[str], source: Sequence[str]) -> bool:
+    numbers = numbers_in(quoted)
+    return bool(numbers) and numbers == numbers_in(source) and without_numbers(quoted) == without_numbers(source)
 
 
 def is_negation(word: str) -> bool:
@@ -164,7 +152,9 @@ def _turned(difference: Difference) -> str:
     quoted, source = _lower(difference.quoted), _lower(difference.source)
     if _negations(quoted) != _negations(source):
         return NEGATION
-    if _numbers(quoted) != _numbers(source) and _numbers(_joined(quoted)) != _numbers(_joined(source)):
+    if numbers_in(quoted) != numbers_in(source) and numbers_in(joined(quoted)) != numbers_in(joined(source)):
+        return NUMBER
+    if are_other_units(quoted, source):
         return NUMBER
     if difference.counted and quoted and source and not _is_same_unit(quoted[0], source[0]):
         return NUMBER
@@ -291,34 +281,8 @@ def _negations(words: Sequence[str]) -> int:
     return sum(word in _NEGATIONS for word in words)
 
 
-def _numbers(words: Sequence[str]) -> list[str]:
-    return [number for word in words for number in _numbers_in(word)]
-
-
-def _numbers_in(word: str) -> Iterator[str]:
-    if word in _NUMERALS or word == "%":
-        yield _NUMERALS.get(word, word)
-        return
-    for found in _TOKEN.finditer(word):
-        number, percent, letters = found.groups()
-        sign = "-" if found.start() and word[found.start() - 1] == "-" and not word[: found.start() - 1] else ""
-        yield sign + number + letters
-        if percent:
-            yield percent
-
-
-def _joined(words: Sequence[str]) -> list[str]:
-    """With units joined to their numbers: "12 kg" and "12kg" are the same."""
-    return _APART.sub("", " ".join(words)).split()
-
-
-def _wordless(words: Sequence[str]) -> list[str]:
-    plain = " ".join(words).replace("per cent", "%").split()
-    return [word for word in plain if word not in _NUMERALS and word != "%" and not _TOKEN.fullmatch(word)]
-
-
 def _signs(words: Sequence[str]) -> list[str]:
-    return [letter for word in words for letter in word if letter != "%" and _is_sign(letter)]
+    return [letter for word in words for letter in word if letter not in "%\u00b0" and _is_sign(letter)]
 
 
 def _is_sign(letter: str) -> bool:
@@ -334,21 +298,6 @@ def _is_same_unit(one: str, other: str) -> bool:
     from rapidfuzz.distance import OSA
 
     return one in FUNCTION or other in FUNCTION or OSA.normalized_similarity(one, other) >= _SAME_NAME
-
-
-def spelled_numbers(text: str) -> int:
-    """How many letters of a text are those of numbers in words, which its source may have in digits."""
-    return sum(len(word) for word in re.findall(r"[a-z]+", text.lower()) if word in _NUMERALS)
-
-
-def number_in(word: str) -> str:
-    """The digits of a word that is a number, else nothing."""
-    return word if word.isdecimal() else _NUMERALS.get(word.lower(), "")
-
-
-def is_number(word: str) -> bool:
-    """The word is a number or ends in one, in digits or letters."""
-    return word.lower() in _NUMERALS or word[-1:].isdecimal()
 
 
 def _is_named(name: str, source: Sequence[str]) -> bool:
