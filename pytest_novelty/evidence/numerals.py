@@ -113,3 +113,8 @@ def number_in(word: str) -> str:
 def is_number(word: str) -> bool:
     """The word is a number or ends in one, in digits or letters: what follows is counted."""
     return word.lower() in _COUNTED or word[-1:].isdecimal()
+
+
+def begins_number(word: str) -> bool:
+    """The word is a number or begins with one."""
+    return word[:1].isdecimal() or word.lower() in _COUNTED

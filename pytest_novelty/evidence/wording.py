@@ -9,13 +9,14 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Final
 
-from pytest_novelty.evidence.numerals import are_other_units, joined, numbers_in, without_numbers
+from pytest_novelty.evidence.numerals import are_other_units, begins_number, joined, numbers_in, without_numbers
 from pytest_novelty.evidence.opposites import PREFIXES, are_opposite, differ_by_affix
+from pytest_novelty.evidence.turning import are_exchanged, are_roles_exchanged
 
 NEGATION: Final = "negation"
 NUMBER: Final = "number"
@@ -33,13 +34,14 @@ REPLACED: Final = "replaced"
 class Difference:
     """Words of the quotation and the words of the source in their place; either may be none. Capitals are the original's, but the
     first word of a sentence has none: elsewhere they are names. ``edge``: it begins or ends the quotation;
-    ``counted``: a number stands before it, so that its first word is what is counted.
+    ``counted``: a number stands before it, so that its first word is what is counted; ``measured``: one stands behind it.
     """
 
     quoted: tuple[str, ...]
     source: tuple[str, ...]
     edge: bool = False
     counted: bool = False
+    measured: bool = False
 
 
 def _words(text: str) -> frozenset[str]:
@@ -58,17 +60,24 @@ BOUND_BEHIND: Final = ("not", "never")
 _FIXED: Final = {
     word: words.split()[0]
     for words in (
-        "only merely solely just exclusively", "least", "most", "all every each", "some", "few", "nearly almost",
-        "approximately roughly", "may might", "can cannot cant", "could couldnt", "must mustnt", "should shouldnt", "shall",
-        "will wont", "would wouldnt", "perhaps maybe possibly", "probably likely", "usually typically generally", "often",
-        "sometimes", "mostly largely", "partly partially",
+        "only merely solely just exclusively", "least", "most", "all every each", "some", "few", "nearly almost virtually",
+        "approximately roughly about around", "may might", "can cannot cant", "could couldnt", "must mustnt", "should shouldnt",
+        "shall", "will wont", "would wouldnt", "perhaps maybe possibly", "probably likely", "usually typically generally", "often",
+        "sometimes", "mostly largely mainly primarily chiefly",
+        "partly partially", "presumably apparently seemingly", "always invariably",
     )
     for word in words.split()
 }  # fmt: skip
 """Words on which hangs how much a sentence claims: none of them may differ. Those of a line stand for each other."""
 
+_COMPARED: Final = {"more": "more", "less": "less", "fewer": "less"}
+"""Words that compare: a quotation may not lack one or add one."""
+
+_ABOUT: Final = frozenset(("about", "around"))
+_DENYING_PAIRS: Final = frozenset((("far", "from"), ("anything", "but"), ("rather", "than"), ("instead", "of")))
 _REAL: Final = _words(
-    "same ever very well wild wall wilt jest lease mist cloud sever hall bath boot time moist post host lost cost"
+    """same ever very well wild wall wilt jest lease mist cloud sever hall bath boot time moist post host lost cost mode move core
+    wore bore mere lore sore loss lens mess bless newer fever sewer abort abound"""
 )
 """Words that are a letter away from one of these, and no slip of the pen."""
 
@@ -104,6 +113,8 @@ def disagreement(differences: Sequence[Difference], words: int) -> str:
     for difference in differences:
         if reason := _turned(difference):
             return reason
+    if are_roles_exchanged([(_lower(one.quoted), _lower(one.source)) for one in differences]):
+        return OPPOSITE
     if _moved(differences):
         return ORDER
     other = 0
@@ -161,13 +172,17 @@ def _turned(difference: Difference) -> str:
     if _signs(quoted) != _signs(source):
         return SIGN
     pairs = [(one, other) for one in quoted for other in source if one != other]
-    if _limits(quoted, source):
+    if _limits(_limiting(quoted, difference), _limiting(source, difference), _FIXED):
         return LIMIT
     if _symbols(quoted) != _symbols(source) and not _is_broken(difference):
         return SIGN
     if any(differ_by_affix(one, other) for one, other in pairs):
         return NEGATION
     if any(are_opposite(one, other) for one, other in pairs):
+        return OPPOSITE
+    if not _is_replaced(difference) and _limits(quoted, source, _COMPARED):
+        return LIMIT
+    if are_exchanged(quoted, source):
         return OPPOSITE
     if source and any(_is_name(word) and not _is_named(word, source) for word in difference.quoted):
         return NAME
@@ -191,27 +206,34 @@ def _differs(difference: Difference) -> bool:
     return _lower(difference.quoted) != _lower(difference.source)
 
 
-def _limits(quoted: Sequence[str], source: Sequence[str]) -> bool:
+def _limiting(words: Sequence[str], difference: Difference) -> list[str]:
+    """Without an "about" that is before no number."""
+    following = [*words[1:], "1" if difference.measured else ""]
+    pairs = zip(words, following, strict=False)
+    return [word for word, behind in pairs if word not in _ABOUT or begins_number(behind)]
+
+
+def _limits(quoted: Sequence[str], source: Sequence[str], table: Mapping[str, str]) -> bool:
     """A word on which hangs how much is claimed is on one side only, and is not mistyped on the other."""
-    one, other = _fixed(quoted), _fixed(source)
+    one, other = _fixed(quoted, table), _fixed(source, table)
     if one == other:
         return False
-    return not (_are_mistyped(one - other, quoted, source) and _are_mistyped(other - one, source, quoted))
+    return not (_are_mistyped(one - other, quoted, source, table) and _are_mistyped(other - one, source, quoted, table))
 
 
-def _are_mistyped(missing: Counter[str], words: Sequence[str], there: Sequence[str]) -> bool:
+def _are_mistyped(missing: Counter[str], words: Sequence[str], there: Sequence[str], table: Mapping[str, str]) -> bool:
     """For each of the words that are missing there, something stands there that is no word."""
     from rapidfuzz.distance import OSA
 
-    slips = [word for word in there if len(word) >= 4 and word not in _FIXED and word not in _REAL]
-    own = [word for word in words if len(word) >= 4 and _FIXED.get(word) in missing]
+    slips = [word for word in there if len(word) >= 4 and word not in table and word not in _REAL]
+    own = [word for word in words if len(word) >= 4 and table.get(word) in missing]
     return not missing or (
         len(own) >= missing.total() and all(any(OSA.distance(word, slip) == 1 for slip in slips) for word in own)
     )
 
 
-def _fixed(words: Sequence[str]) -> Counter[str]:
-    fixed = Counter([_FIXED[word] for word in words if word in _FIXED])
+def _fixed(words: Sequence[str], table: Mapping[str, str]) -> Counter[str]:
+    fixed = Counter([table[word] for word in words if word in table])
     if "up" in words:
         fixed["up to"] = sum(pair == ("up", "to") for pair in pairwise(words))
     return +fixed
@@ -261,6 +283,12 @@ def _content(difference: Difference) -> list[str]:
     return [word for word in _lower(difference.quoted) if word not in FUNCTION and word not in source]
 
 
+def _is_replaced(difference: Difference) -> bool:
+    """Word for word by words with a content, none of which compares."""
+    content = _content(difference)
+    return len(difference.quoted) == len(difference.source) and bool(content) and _COMPARED.keys().isdisjoint(content)
+
+
 def _moved(differences: Sequence[Difference]) -> bool:
     """A word that the quotation lacks in one place and has in another."""
     added, left_out = Counter[str](), Counter[str]()
@@ -278,7 +306,7 @@ def _lower(words: Sequence[str]) -> list[str]:
 
 
 def _negations(words: Sequence[str]) -> int:
-    return sum(word in _NEGATIONS for word in words)
+    return sum(word in _NEGATIONS for word in words) + sum(pair in _DENYING_PAIRS for pair in pairwise(words))
 
 
 def _signs(words: Sequence[str]) -> list[str]:

@@ -70,3 +70,83 @@ def test_an_exponent_is_not_cut_off() -> None:
 def test_numbers_in_another_spelling_are_found(one: str, other: str) -> None:
     source = Source("T", f"The large jig {one} in our paper for cranes.")
     assert check_span(f"The large jig {other} in our paper for cranes.", source).found
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("The jig outperforms the press", "The jig is outperformed by the press"),
+        ("The jig beats the press", "The jig is beaten by the press"),
+        ("The jig dominates the press", "The jig is dominated by the press"),
+        ("The jig exceeds the press", "The jig was exceeded by the press"),
+        ("The jig surpassed the press", "The jig was surpassed by the press"),
+        ("The jig trained the press", "The jig was trained by the press"),
+        ("The jig has trained the press", "The jig has been trained by the press"),
+        ("The jig is outperforming the press", "The jig is outperformed by the press"),
+        ("The jig folds under the load", "The jig folds over the load"),
+        ("The jig folds within the limits", "The jig folds beyond the limits"),
+        ("The jig folds until the evening", "The jig folds since the evening"),
+        ("The jig folds before the evening", "The jig folds after the evening"),
+        ("The jig folds above the surface", "The jig folds below the surface"),
+        ("The jig folds cranes and boats", "The jig folds cranes or boats"),
+        ("The jig folds if the press is warm", "The jig folds and the press is warm"),
+        ("The jig folds because the press is warm", "The jig folds although the press is warm"),
+        ("The jig goes from the press", "The jig goes to the press"),
+        ("It is moved from the jig to the press", "It is moved to the jig from the press"),
+        ("The jig is far from good", "The jig is good"),
+    ],
+)  # fmt: skip
+def test_a_sentence_is_not_turned_round(one: str, other: str) -> None:
+    """Nor the other way: what is quoted may be either."""
+    for source, span in ((one, other), (other, one)):
+        finding = check_span(
+            f"{span} on our large wooden table in the hall.",
+            Source("T", f"{source} on our large wooden table in the hall."),
+        )
+        assert finding.status == HALLUCINATED
+        assert finding.reason in ("opposite", "negation", "order")
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("is less costly", "is costly"), ("makes more errors", "makes errors"), ("has fewer defects", "has defects"),
+        ("is mainly used", "is used"), ("is presumably worn", "is worn"), ("is apparently worn", "is worn"),
+        ("holds about 40 sheets", "holds 40 sheets"), ("holds roughly 40 sheets", "holds 40 sheets"), ("holds around forty sheets", "holds forty sheets"),
+        ("holds 40 sheets", "always holds 40 sheets"), ("is warm", "is always warm"),
+    ],
+)  # fmt: skip
+def test_comparatives_and_hedges_are_neither_dropped_nor_added(one: str, other: str) -> None:
+    refuse(
+        f"The large jig {one} in our paper for cranes and boats of cloth in the hall.",
+        f"The large jig {other} in our paper for cranes and boats of cloth in the hall.",
+        "limit",
+    )
+    refuse(
+        f"The large jig {other} in our paper for cranes and boats of cloth in the hall.",
+        f"The large jig {one} in our paper for cranes and boats of cloth in the hall.",
+        "limit",
+    )
+
+
+def test_never_is_not_added() -> None:
+    refuse(
+        "The large jig is warm in our paper for cranes and boats.",
+        "The large jig is never warm in our paper for cranes and boats.",
+        "negation",
+    )
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("holds about 40 sheets", "holds roughly 40 sheets"), ("holds about 40 sheets", "holds around 40 sheets"), ("is told about the paper", "is told of the paper"),
+        ("is outperformed by it", "is out performed by it"), ("is used by hand", "was used by hand"), ("is mainly used", "is mainly usd"),
+        ("is mainly used", "is ma inly used"), ("folds and folds", "folds an d folds"), ("has fewer defects", "has less defects"),
+        ("has more defects", "has mor e defects"), ("is made over it", "is made on it"), ("goes from here", "goes fr om here"),
+        ("folds and bends it", "folds, bends it"), ("is folded by hand", "is folded with hand"), ("improves it by 5 grams", "improves it 5 grams"),
+    ],
+)  # fmt: skip
+def test_small_words_may_still_be_wrong(one: str, other: str) -> None:
+    source = Source("T", f"The large jig {one} in our paper for cranes and boats.")
+    assert check_span(f"The large jig {other} in our paper for cranes and boats.", source).found
