@@ -62,7 +62,8 @@ _FIXED: Final = {
     for words in (
         "only merely solely just exclusively", "least", "most", "all every each", "some", "few", "nearly almost virtually",
         "approximately roughly about around", "may might", "can cannot cant", "could couldnt", "must mustnt", "should shouldnt",
-        "shall", "will wont", "would wouldnt", "perhaps maybe possibly", "probably likely", "usually typically generally", "often",
+        "shall", "will wont",
+        "would wouldnt", "perhaps maybe possibly", "probably likely", "usually typically generally", "often",
         "sometimes", "mostly largely mainly primarily chiefly",
         "partly partially", "presumably apparently seemingly", "always invariably",
     )

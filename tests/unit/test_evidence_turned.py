@@ -150,3 +150,80 @@ def test_never_is_not_added() -> None:
 def test_small_words_may_still_be_wrong(one: str, other: str) -> None:
     source = Source("T", f"The large jig {one} in our paper for cranes and boats.")
     assert check_span(f"The large jig {other} in our paper for cranes and boats.", source).found
+
+
+@pytest.mark.parametrize(
+    ("source", "span"),
+    [
+        (
+            "The jig tears fewer than ten sheets of paper in an hour.",
+            "The jig tears ... ten sheets of paper in an hour.",
+        ),
+        (
+            "The jig of brass costs less than the big press in town.",
+            "The jig of brass costs ... the big press in town.",
+        ),
+        (
+            "The jig of brass is slower than the press and keeps creases.",
+            "The jig of brass is ... the press and keeps creases.",
+        ),
+        (
+            "The jig folds paper only if the table is dry and warm.",
+            "The jig folds paper ... the table is dry and warm.",
+        ),
+        ("The jig of brass may in some years tear the thin paper.", "The jig of brass ... tear the thin paper."),
+        ("The jig of brass might in some years tear the thin paper.", "The jig of brass ... tear the thin paper."),
+        (
+            "The jig of brass can at most twice a day fold the thin paper.",
+            "The jig of brass can ... fold the thin paper.",
+        ),
+        (
+            "The jig of brass, which is new, may in some years tear the thin paper.",
+            "The jig of brass, which is new, ... tear the thin paper.",
+        ),
+    ],
+)
+def test_an_ellipsis_swallows_no_limit(source: str, span: str) -> None:
+    refuse(source, span, "limit")
+
+
+@pytest.mark.parametrize("word", ["unless", "except", "without"])
+def test_an_ellipsis_swallows_no_exception(word: str) -> None:
+    refuse(
+        f"The jig folds paper {word} all the cloth of our town.",
+        "The jig folds paper ... the cloth of our town.",
+        "negation",
+    )
+
+
+@pytest.mark.parametrize(
+    ("source", "span"),
+    [
+        ("The drug A reduces the fever, and the drug B raises it.", "The drug A ... raises it."),
+        ("The drug A reduces the fever, and the drug B raises it.", "The drug A reduces the fever ... raises it."),
+        ("The drug A reduces the fever; the drug B raises it.", "The drug A ... raises it."),
+        ("The old jig reduces tears, whereas our large press raises them.", "The old jig ... raises them."),
+        ("The old jig reduces tears, but Press2 increased them.", "The old jig ... increased them."),
+        ("The old jig reduces tears, while this large press is bad for them.", "The old jig ... is bad for them."),
+        ("The old jig reduces tears, and we found more of them.", "The old jig ... found more of them."),
+    ],
+)  # fmt: skip
+def test_an_ellipsis_swallows_no_subject(source: str, span: str) -> None:
+    refuse(source, span, "left out")
+
+
+@pytest.mark.parametrize(
+    ("source", "span"),
+    [
+        ("The jig folds paper, cloth, and the tin with a magnet.", "The jig folds paper ... with a magnet."),
+        ("The jig, the press, and the table were bought in our town.", "The jig, the press ... were bought in our town."),
+        ("The jig, which may tear, folds paper of all kinds.", "The jig ... folds paper of all kinds."),
+        ("The jig of brass (only in May) folds paper of all kinds.", "The jig of brass ... folds paper of all kinds."),
+        ("The jig folds paper, and it may tear; the press keeps creases.", "The jig folds paper ... the press keeps creases."),
+        ("The jig folds paper, and bends it, and keeps the creases.", "The jig folds paper ... and keeps the creases."),
+        ("The jig folds paper, and then in May keeps the creases.", "The jig folds paper ... keeps the creases."),
+        ("We fold larger cranes of paper in the old town.", "We fold ... cranes of paper in the old town."),
+    ],
+)  # fmt: skip
+def test_an_ellipsis_may_stand_for_the_rest(source: str, span: str) -> None:
+    assert check_span(span, Source("T", source)).found
