@@ -280,6 +280,7 @@ class Haystack:
                 i == 0 or i_end == size,
                 is_number(self._word_before(j, starts)),
                 begins_number(self._word_behind(j_end, starts)),
+                self._word_before(j, starts).endswith(("ed", "en")),
             )
             if not is_same_number(difference):
                 cost += Levenshtein.distance(quoted[i:i_end], letters[j:j_end])

@@ -329,8 +329,10 @@ def _separator(between: str, following: str) -> str:
         return ""
     if between in (".", ",", ":", "/"):
         return between
-    if "^" in between or between.startswith("<sup"):
+    if "^" in between or between.startswith("<sup") or between == "**":
         return "^"
+    if between in ("*", " * "):
+        return "x"
     if any(letter == "-" or letter in _DASHES for letter in between):
         return "-"
     return "" if all(letter in _WITHIN_NUMBERS for letter in between) else " "

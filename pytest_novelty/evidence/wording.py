@@ -34,7 +34,8 @@ REPLACED: Final = "replaced"
 class Difference:
     """Words of the quotation and the words of the source in their place; either may be none. Capitals are the original's, but the
     first word of a sentence has none: elsewhere they are names. ``edge``: it begins or ends the quotation;
-    ``counted``: a number stands before it, so that its first word is what is counted; ``measured``: one stands behind it.
+    ``counted``: a number stands before it, so that its first word is what is counted; ``measured``: one stands behind it;
+    ``done``: a participle or a past tense does before it.
     """
 
     quoted: tuple[str, ...]
@@ -42,6 +43,7 @@ class Difference:
     edge: bool = False
     counted: bool = False
     measured: bool = False
+    done: bool = False
 
 
 def _words(text: str) -> frozenset[str]:
@@ -166,6 +168,8 @@ def _turned(difference: Difference) -> str:
         return NEGATION
     if numbers_in(quoted) != numbers_in(source) and numbers_in(joined(quoted)) != numbers_in(joined(source)):
         return NUMBER
+    if difference.done and not difference.measured and {(*quoted,), (*source,)} == {("by",), ()}:
+        return OPPOSITE
     if are_other_units(quoted, source):
         return NUMBER
     if difference.counted and quoted and source and not _is_same_unit(quoted[0], source[0]):

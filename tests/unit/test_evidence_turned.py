@@ -40,7 +40,7 @@ def test_quantities_are_not_exchanged(one: str, other: str) -> None:
         ("gains minus 0.5", "gains 0.5"), ("gains plus 0.5", "gains minus 0.5"), ("gains minus 0.5", "gains plus 0.5"),
         ("holds 10^6", "holds 106"), ("holds 10\u00b2", "holds 102"), ("holds 2^{10}", "holds 210"), ("holds 2^10", "holds 2^11"),
         ("holds $2^{10}$", "holds 210"), ("holds 10<sup>6</sup>", "holds 106"), ("holds 10<sup>6</sup>", "holds 10"),
-        ("holds 106", "holds 10^6"), ("runs llama3 and resnet50", "runs llama and resnet"), ("runs yolov5", "runs yolov"),
+        ("holds 106", "holds 10^6"), ("holds 10**6", "holds 106"), ("holds 3*5", "holds 35"), ("runs llama3 and resnet50", "runs llama and resnet"), ("runs yolov5", "runs yolov"),
         ("runs yolov5", "runs yolov8"), ("turns by 5\u00b0", "turns by 5"), ("runs resnet50", "runs resnet"),
     ],
 )  # fmt: skip
@@ -56,7 +56,7 @@ def test_an_exponent_is_not_cut_off() -> None:
 @pytest.mark.parametrize(
     ("one", "other"),
     [
-        ("doubles", "doubles"), ("holds 10^6", "holds 10\u2076"), ("holds 10\u00b9\u00b2", "holds 10^{12}"), ("holds 10^6", "holds $10^{6}$"),
+        ("doubles", "doubles"), ("holds 10^6", "holds 10\u2076"), ("holds 10**6", "holds 10^6"), ("holds 3*5", "holds 3 \u00d7 5"), ("holds **3** 5", "holds 3 5"), ("holds 10\u00b9\u00b2", "holds 10^{12}"), ("holds 10^6", "holds $10^{6}$"),
         ("holds 10<sup>6</sup>", "holds 10^6"), ("gains minus 0.5", "gains -0.5"), ("gains \u22120.5", "gains minus 0.5"),
         ("holds 10\u207b\u00b3", "holds 10^{-3}"), ("turns by 90\u00b0", "turns by $90^\\circ$"), ("turns by 90\u00b0", "turns by 90 degrees"),
         ("is at 5 \u00b0C", "is at 5 C"), ("is at 5\u00b0C", "is at $5^{\\circ}$C"), ("is the sixth", "is the 6th"),
@@ -80,6 +80,7 @@ def test_numbers_in_another_spelling_are_found(one: str, other: str) -> None:
         ("The jig dominates the press", "The jig is dominated by the press"),
         ("The jig exceeds the press", "The jig was exceeded by the press"),
         ("The jig surpassed the press", "The jig was surpassed by the press"),
+        ("The jig trained the press", "The jig trained by the press"),
         ("The jig trained the press", "The jig was trained by the press"),
         ("The jig has trained the press", "The jig has been trained by the press"),
         ("The jig is outperforming the press", "The jig is outperformed by the press"),
