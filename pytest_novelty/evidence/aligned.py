@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from pytest_novelty.evidence.folding import Folded, Mark, fold, is_dated
 from pytest_novelty.evidence.joining import find_fault, find_seam_fault
+from pytest_novelty.evidence.numerals import begins_number, is_number, spelled_numbers
 from pytest_novelty.evidence.windows import find_windows, hash_grams
 from pytest_novelty.evidence.wording import (
     ADDED,
@@ -27,9 +28,7 @@ from pytest_novelty.evidence.wording import (
     Difference,
     cuts_word,
     disagreement,
-    is_number,
     is_same_number,
-    spelled_numbers,
 )
 from pytest_novelty.evidence.words import find_word_starts, splits_negation, words_of
 
@@ -203,6 +202,11 @@ class Haystack:
         place = bisect_left(starts, at)
         return self.folded.letters[starts[place - 1] : at].strip() if place else ""
 
+    def _word_behind(self, at: int, starts: list[int]) -> str:
+        """The word that begins at a letter."""
+        place = bisect_left(starts, at) + 1
+        return self.folded.letters[at : starts[place]].strip() if place < len(starts) else ""
+
     def _foreign_mark(self, piece: Folded, first: int, last: int) -> str:
         """A citation in the piece that the text does not have there: numbers cannot be told from what is in brackets."""
         if not piece.marks:
@@ -275,6 +279,8 @@ class Haystack:
                 words_of(self.folded, [at for at in starts if j <= at <= j_end]),
                 i == 0 or i_end == size,
                 is_number(self._word_before(j, starts)),
+                begins_number(self._word_behind(j_end, starts)),
+                self._word_before(j, starts).endswith(("ed", "en")),
             )
             if not is_same_number(difference):
                 cost += Levenshtein.distance(quoted[i:i_end], letters[j:j_end])

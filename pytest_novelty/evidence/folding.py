@@ -35,6 +35,7 @@ _ALIKE: Final = {
     "\u2a7e": "\u2265",
     "\u2266": "\u2264",
     "\u2267": "\u2265",
+    "\u2218": "\u00b0",
 }
 _OVERLAY: Final = "\u0338"
 """What turns "=" into "\u2260": of the combining marks the one that negates."""
@@ -59,6 +60,7 @@ _SYMBOLS: Final = _LETTERS | {name.capitalize(): sign for name, sign in _LETTERS
     "approx": "\u2248", "forall": "\u2200", "exists": "\u2203", "sqrt": "\u221a", "cup": "\u222a", "cap": "\u2229",
     "subset": "\u2282", "supset": "\u2283", "subseteq": "\u2286", "supseteq": "\u2287", "wedge": "\u2227", "land": "\u2227",
     "vee": "\u2228", "lor": "\u2228", "neg": "\u00ac", "lnot": "\u00ac", "ll": "\u226a", "gg": "\u226b", "not": _OVERLAY,
+    "circ": "\u00b0",
 }  # fmt: skip
 """LaTeX commands; small letters for capitals, because case is folded."""
 
@@ -74,7 +76,7 @@ _MARKUP: Final = (
     ("!", re.compile(r"!\[[^\]\n]{0,200}\]\([^()\s]{0,500}\)")),
     ("]", re.compile(r"\]\([^()\s]{0,500}\)")),
     (">", re.compile(r"\n>+(?=\s)")),
-    ("<", re.compile(r"</?(?:i|b|em|strong|span|p|u|sub)\b[^<>\n]{0,100}>")),
+    ("<", re.compile(r"</?(?:i|b|em|strong|span|p|u|sub|sup)\b[^<>\n]{0,100}>")),
     ("<", re.compile(r"<br\s*/?>")),
     ("&", re.compile(r"&(?:nbsp|thinsp|shy|#160|#173);")),
 )
@@ -96,7 +98,7 @@ _MARKS: Final = (
     ),
     ("(", re.compile(rf"\((?:(?:see|cf\.|also)\s+)*{_FLOATS}[^()]{{0,40}}\)", re.IGNORECASE)),
     ("\\", re.compile(r"~?\\cite[a-z]*\*?(?:\[[^\]\n]{0,60}\])*\{[^{}]{0,300}\}")),
-    ("<", re.compile(r"<sup[^<>\n]{0,60}>[\s\d,;*\u2020\u2021\[\]-]{1,20}</sup>")),
+    ("<", re.compile(r"(?<!\d)<sup[^<>\n]{0,60}>[\s\d,;*\u2020\u2021\[\]-]{1,20}</sup>")),
     ("\n", re.compile(r"\n[ \t]*\d{1,4}[ \t]*\n(?=[ \t]*\S)")),
     (
         "^",
@@ -107,6 +109,17 @@ _MARKS: Final = (
 )
 """What copyists leave out."""
 
+_RAISED: Final = "\u2070\u00b9\u00b2\u00b3\u2074\u2075\u2076\u2077\u2078\u2079"
+_EXPONENT: Final = re.compile(rf"(?<=\d)[{_RAISED}]")
+_FIRST_RAISED: Final = 0xFDD0
+"""Codes that no text has, for digits that are raised behind another: "10\u2076" must not become "106"."""
+_OF_HEAT: Final = re.compile(r"(?:\u00b0|\\circ)[\s{}$]*(?:\\(?:mathrm|text)\{)?[CF]\b")
+"""Degrees of heat, whose sign may be lost: the letter tells."""
+_NAMED: Final = re.compile(
+    r"(?:(?<!mag)(?<!pla)(?<!cabi)(?<!inter)(?<!extra)(?<!intra)(?<!sub)(?<!bon)(?<!son)(?<!hor)(?<!gar)net|yolov|llama|vicuna"
+    r"|mistral|gemma|qwen|deepseek|claude|gemini|falcon|whisper|dino|dinov|cifar|cuda)$"
+)
+"""Words behind which a digit is part of a name, and no footnote's number."""
 _FOOTNOTE: Final = re.compile(r"[\d\u00b9\u00b2\u00b3\u2070\u2074-\u2079]{1,2}(?=[\s,.;:)\]]|$)(?![.,]\d)")
 _BEFORE_FOOTNOTE: Final = re.compile(r"(?:(?<![^\W_])[a-z]{4,}|[a-z]{2}[)\"\u201d]?[.,;:][\"\u201d)]?)$")
 
@@ -192,6 +205,7 @@ def fold(raw: str) -> Folded:
     if codes.dtype == np.uint8:
         folded = _ascii_table().take(codes)
     else:
+        _mark_exponents(raw, codes)
         folded = _ascii_table().astype(np.uint32).take(np.minimum(codes, 128))
         expanded = _replace_foreign(codes, folded)
     numbered = codes.dtype != np.uint8 or _DIGIT.search(raw) is not None
@@ -205,6 +219,13 @@ def fold(raw: str) -> Folded:
         letters = letters.replace(sign, text)
         counts[folded == ord(sign)] = len(text)
     return Folded(raw, letters, counts, marks)
+
+
+def _mark_exponents(raw: str, codes: Codes) -> None:
+    """Give a raised digit behind a plain one a code of its own."""
+    for found in _EXPONENT.finditer(raw):
+        if raw[found.start() - 1] not in _RAISED and codes[found.start()]:
+            codes[found.start()] = _FIRST_RAISED + _RAISED.index(found[0])
 
 
 def encode(text: str) -> Codes:
@@ -240,6 +261,10 @@ def _fold_letter(code: int) -> str:
         return "-"
     if letter in _ALIKE:
         return _ALIKE[letter]
+    if _FIRST_RAISED <= code < _FIRST_RAISED + 10:
+        return f"^{code - _FIRST_RAISED}"
+    if letter in "\u2103\u2109":
+        return "c" if letter == "\u2103" else "f"
     flat = unicodedata.normalize("NFKD", unicodedata.normalize("NFKD", letter).casefold())
     return "".join("/" if part == "\u2044" else part for part in flat if _is_kept(part))
 
@@ -250,7 +275,9 @@ def _is_kept(letter: str) -> bool:
     if "\u0300" <= letter <= "\u036f" or letter in _UNKEPT:
         return False  # accents get lost on the way through a PDF
     category = unicodedata.category(letter)
-    return category[0] == "M" or category in ("Sm", "Sc") or letter in "%\u2030" or letter in _TICKED
+    return (
+        category[0] == "M" or letter == "\u00b0" or category in ("Sm", "Sc") or letter in "%\u2030" or letter in _TICKED
+    )
 
 
 def _replace_foreign(codes: Codes, folded: Codes) -> dict[str, str]:
@@ -302,6 +329,10 @@ def _separator(between: str, following: str) -> str:
         return ""
     if between in (".", ",", ":", "/"):
         return between
+    if "^" in between or between.startswith("<sup") or between == "**":
+        return "^"
+    if between in ("*", " * "):
+        return "x"
     if any(letter == "-" or letter in _DASHES for letter in between):
         return "-"
     return "" if all(letter in _WITHIN_NUMBERS for letter in between) else " "
@@ -314,6 +345,9 @@ def _set_aside(raw: str, codes: Codes) -> Iterator[Mark]:
             if (symbol := _SYMBOLS.get(found[1])) or found[1] in _FORMATS:
                 codes[found.start() : found.end()] = 0
                 codes[found.start()] = ord(symbol) if symbol else 0
+    if "\u00b0" in raw or "\\circ" in raw:
+        for found in _OF_HEAT.finditer(raw):
+            codes[found.start() : found.end() - 1] = 0
     for sign, pattern in _MARKUP:
         if sign in raw:
             for found in pattern.finditer(raw):
@@ -324,7 +358,8 @@ def _set_aside(raw: str, codes: Codes) -> Iterator[Mark]:
                 yield _blank(codes, found)
     for place in _digits_behind_words(codes) if _DIGIT.search(raw) or not raw.isascii() else ():
         number = _FOOTNOTE.match(raw, place)
-        if number and _BEFORE_FOOTNOTE.search(raw[max(place - 30, 0) : place]):
+        before = raw[max(place - 30, 0) : place]
+        if number and _BEFORE_FOOTNOTE.search(before) and not (raw[place].isascii() and _NAMED.search(before)):
             yield _blank(codes, number)
 
 

@@ -8,7 +8,7 @@ import re
 from typing import Final
 
 from pytest_novelty.evidence.splitting import ends_abbreviation
-from pytest_novelty.evidence.wording import LEFT_OUT, NEGATION, ORDER, is_negation
+from pytest_novelty.evidence.wording import LEFT_OUT, LIMIT, NEGATION, ORDER, is_negation
 
 _END: Final = re.compile(
     r"(?<![.!?])[.!?]++[\"'\u201d\u2019)\]]*(?:\d{1,2}|\s?\[[\d,;\s\u2013-]{1,20}\])?(?:\s+|$)"
@@ -32,6 +32,24 @@ _OPENING: Final = frozenset(
 _APART: Final = _OPENING - frozenset("or which who whose that as than".split())  # noqa: SIM905
 """Those that, behind a comma, begin a clause to which no negation before it reaches."""
 
+_LIMITS: Final = re.compile(
+    r"\b(?:only|solely|exclusively|may|might|perhaps|possibly|probably|presumably|apparently|at (?:most|least|best)|up to"
+    r"|(?:[A-Za-z]{2,}er|more|less|worse)\s+than)\b"
+)
+"""What limits or compares, and must not be left out of a clause that is quoted."""
+_OTHER_SUBJECT: Final = re.compile(
+    r"(?:,\s*(?:and|but|while|whereas|or|yet|so|although|though)|;(?:\s*(?:and|but|while|whereas))?)\s+"
+    r"(?=(?:the|an?|this|that|these|those|its|our|their|his|her|my|each|every|we|it|they|he|she|i)\b|(?-i:[A-Z]))"
+    r"[^,;:.!?()]*$",
+    re.I,
+)
+"""Another subject at the end of what is left out, behind a stop and a conjunction."""
+_VERB: Final = re.compile(
+    r"\b(?!this\b|thus\b|perhaps\b|towards\b|always\b|besides\b|across\b)(?:(?:is|are|was|were|has|have|had|do|does|did|can|could|will|would|may|might|must|should|shall|found|made|gave|took|kept"
+    r"|showed|led|grew|rose|fell|lost|won|ran|held)\b|[a-z]{2,}(?:[^s\W]s|ed)\b)"
+)
+"""A word that is mostly a verb, with which a clause goes on behind its subject."""
+
 
 def find_fault(text: str, start: int, end: int) -> str:
     """The reason for which no ellipsis may stand for ``text[start:end]``, or empty. What is before and behind it is quoted.
@@ -46,9 +64,13 @@ def find_fault(text: str, start: int, end: int) -> str:
     ends = [found for found in _END.finditer(gap) if not _is_abbreviated(text, start + found.start())]
     begins, reaches = _opens(gap), _is_apart(gap, text, end)
     if not ends:
-        return NEGATION if _denies(gap) and not (begins and reaches) else ""
+        if _denies(gap) and not (begins and reaches):
+            return NEGATION
+        return _find_lost(gap, begins, text, start, end)
     if _denies(gap[: ends[0].start()]) and not begins:
         return NEGATION
+    if _LIMITS.search(gap, 0, ends[0].start()) and not begins:
+        return LIMIT
     rest = gap[ends[-1].end() :]
     if not _WORD.search(rest):
         return ""
@@ -81,6 +103,18 @@ def _begins_sentence(text: str, place: int) -> bool:
     words = [*_WORD.finditer(before)]
     between = before[words[-1].end() :] if words else before
     return not words or "\n" in between or any(sign in between for sign in ".!?:\u3002\uff01\uff1f")
+
+
+def _find_lost(gap: str, begins: bool, text: str, start: int, end: int) -> str:
+    """The reason for which a gap within a sentence hides a limit of what is quoted, or who it is about."""
+    closed = _parts(_last_word(gap)[1]) or _next_word(text, end) in _OPENING
+    if _LIMITS.search(gap) and not (begins and closed):
+        return LIMIT
+    other = None if closed else _OTHER_SUBJECT.search(gap)
+    if not other or not _VERB.match(_next_word(text, end)):
+        return ""
+    clause = re.split(r"[.!?]\s", text[max(start - _NEAR, 0) : start + other.start()])[-1]
+    return LEFT_OUT if _VERB.search(clause) else ""  # without a verb it is a list of subjects
 
 
 def _denies(words: str) -> bool:

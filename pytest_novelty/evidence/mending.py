@@ -7,7 +7,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-from pytest_novelty.evidence.wording import number_in
+from pytest_novelty.evidence.numerals import number_in
 
 if TYPE_CHECKING:
     from pytest_novelty.evidence.aligned import Haystack

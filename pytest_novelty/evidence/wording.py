@@ -9,12 +9,14 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Final
 
+from pytest_novelty.evidence.numerals import are_other_units, begins_number, joined, numbers_in, without_numbers
 from pytest_novelty.evidence.opposites import PREFIXES, are_opposite, differ_by_affix
+from pytest_novelty.evidence.turning import are_exchanged, are_roles_exchanged
 
 NEGATION: Final = "negation"
 NUMBER: Final = "number"
@@ -32,13 +34,16 @@ REPLACED: Final = "replaced"
 class Difference:
     """Words of the quotation and the words of the source in their place; either may be none. Capitals are the original's, but the
     first word of a sentence has none: elsewhere they are names. ``edge``: it begins or ends the quotation;
-    ``counted``: a number stands before it, so that its first word is what is counted.
+    ``counted``: a number stands before it, so that its first word is what is counted; ``measured``: one stands behind it;
+    ``done``: a participle or a past tense does before it.
     """
 
     quoted: tuple[str, ...]
     source: tuple[str, ...]
     edge: bool = False
     counted: bool = False
+    measured: bool = False
+    done: bool = False
 
 
 def _words(text: str) -> frozenset[str]:
@@ -57,17 +62,25 @@ BOUND_BEHIND: Final = ("not", "never")
 _FIXED: Final = {
     word: words.split()[0]
     for words in (
-        "only merely solely just exclusively", "least", "most", "all every each", "some", "few", "nearly almost",
-        "approximately roughly", "may might", "can cannot cant", "could couldnt", "must mustnt", "should shouldnt", "shall",
-        "will wont", "would wouldnt", "perhaps maybe possibly", "probably likely", "usually typically generally", "often",
-        "sometimes", "mostly largely", "partly partially",
+        "only merely solely just exclusively", "least", "most", "all every each", "some", "few", "nearly almost virtually",
+        "approximately roughly about around", "may might", "can cannot cant", "could couldnt", "must mustnt", "should shouldnt",
+        "shall", "will wont",
+        "would wouldnt", "perhaps maybe possibly", "probably likely", "usually typically generally", "often",
+        "sometimes", "mostly largely mainly primarily chiefly",
+        "partly partially", "presumably apparently seemingly", "always invariably",
     )
     for word in words.split()
 }  # fmt: skip
 """Words on which hangs how much a sentence claims: none of them may differ. Those of a line stand for each other."""
 
+_COMPARED: Final = {"more": "more", "less": "less", "fewer": "less"}
+"""Words that compare: a quotation may not lack one or add one."""
+
+_ABOUT: Final = frozenset(("about", "around"))
+_DENYING_PAIRS: Final = frozenset((("far", "from"), ("anything", "but"), ("rather", "than"), ("instead", "of")))
 _REAL: Final = _words(
-    "same ever very well wild wall wilt jest lease mist cloud sever hall bath boot time moist post host lost cost"
+    """same ever very well wild wall wilt jest lease mist cloud sever hall bath boot time moist post host lost cost mode move core
+    wore bore mere lore sore loss lens mess bless newer fever sewer abort abound"""
 )
 """Words that are a letter away from one of these, and no slip of the pen."""
 
@@ -76,24 +89,7 @@ FUNCTION: Final = _words(
     were be been being has have had do does did can could will would may might must should also then thus so such there here than
     into over via per"""
 )
-_NUMERALS: Final = {
-    word: str(value)
-    for value, word in enumerate(
-        """zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen
-        eighteen nineteen twenty""".split()  # noqa: SIM905 - in the order of their values
-    )
-} | {
-    "thirty": "30", "forty": "40", "fifty": "50", "sixty": "60", "seventy": "70", "eighty": "80", "ninety": "90",
-    "hundred": "100", "thousand": "1000", "million": "10^6", "billion": "10^9", "trillion": "10^12", "half": "1/2",
-    "third": "3rd", "quarter": "1/4", "once": "1x", "twice": "2x", "thrice": "3x", "single": "1x", "double": "2x", "triple": "3x",
-    "dozen": "12", "percent": "%", "cent": "%", "first": "1st",
-    "second": "2nd", "fourth": "4th", "fifth": "5th",
-    "tenfold": "10x", "twofold": "2x",
-}  # fmt: skip
 _SUFFIXES: Final = _words("less nt not")
-_TOKEN: Final = re.compile(r"(\d(?:[\d.,:/ ]*\d)?)(%?)([^\W\d_]*)")
-"""A number, a percent sign, and the letters that are written to it: of "10k", "12kg" and "5th" these are part of the number."""
-_APART: Final = re.compile(r"(?<=\d) (?=[^\W\d_])")
 _RANGE_BEFORE: Final = re.compile(r"\d-$")
 _RANGE_BEHIND: Final = re.compile(r"-\d")
 _SIGNS: Final = frozenset("<>=+%\u00b1\u2264\u2265\u2260\u2248\u00ac\u0338\u2208\u2209\u00f7")
@@ -120,6 +116,8 @@ def disagreement(differences: Sequence[Difference], words: int) -> str:
     for difference in differences:
         if reason := _turned(difference):
             return reason
+    if are_roles_exchanged([(_lower(one.quoted), _lower(one.source)) for one in differences]):
+        return OPPOSITE
     if _moved(differences):
         return ORDER
     other = 0
@@ -137,12 +135,12 @@ def cuts_word(head: str, quoted: str, tail: str) -> str:
     """
     if head in PREFIXES or tail in _SUFFIXES:
         return NEGATION
-    if quoted[0].isdigit() and head and (head[-1] in "0123456789.,:/" or head == "-" or _RANGE_BEFORE.search(head)):
+    if quoted[0].isdigit() and head and (head[-1] in "0123456789.,:/^" or head == "-" or _RANGE_BEFORE.search(head)):
         return NUMBER
     if (
         quoted[-1].isdigit()
         and tail
-        and (tail[0] in "0123456789.,:/%" or tail[0].isalpha() or _RANGE_BEHIND.match(tail))
+        and (tail[0] in "0123456789.,:/%^\u00b0" or tail[0].isalpha() or _RANGE_BEHIND.match(tail))
     ):
         return NUMBER
     return NUMBER if tail[:1].isdigit() else ""  # "GPT" of "GPT-4", which is another's name
@@ -151,8 +149,12 @@ def cuts_word(head: str, quoted: str, tail: str) -> str:
 def is_same_number(difference: Difference) -> bool:
     """The two differ in how a number is written ("8" and "eight", "5%" and "5 percent") and in nothing else."""
     quoted, source = _lower(difference.quoted), _lower(difference.source)
-    numbers = _numbers(quoted)
-    return bool(numbers) and numbers == _numbers(source) and _wordless(quoted) == _wordless(source)
+    return _count_alike(quoted, source) or _count_alike(joined(quoted), joined(source))
+
+
+def _count_alike(quoted: Sequence[str], source: Sequence[str]) -> bool:
+    numbers = numbers_in(quoted)
+    return bool(numbers) and numbers == numbers_in(source) and without_numbers(quoted) == without_numbers(source)
 
 
 def is_negation(word: str) -> bool:
@@ -164,20 +166,28 @@ def _turned(difference: Difference) -> str:
     quoted, source = _lower(difference.quoted), _lower(difference.source)
     if _negations(quoted) != _negations(source):
         return NEGATION
-    if _numbers(quoted) != _numbers(source) and _numbers(_joined(quoted)) != _numbers(_joined(source)):
+    if numbers_in(quoted) != numbers_in(source) and numbers_in(joined(quoted)) != numbers_in(joined(source)):
+        return NUMBER
+    if difference.done and not difference.measured and {(*quoted,), (*source,)} == {("by",), ()}:
+        return OPPOSITE
+    if are_other_units(quoted, source):
         return NUMBER
     if difference.counted and quoted and source and not _is_same_unit(quoted[0], source[0]):
         return NUMBER
     if _signs(quoted) != _signs(source):
         return SIGN
     pairs = [(one, other) for one in quoted for other in source if one != other]
-    if _limits(quoted, source):
+    if _limits(_limiting(quoted, difference), _limiting(source, difference), _FIXED):
         return LIMIT
     if _symbols(quoted) != _symbols(source) and not _is_broken(difference):
         return SIGN
     if any(differ_by_affix(one, other) for one, other in pairs):
         return NEGATION
     if any(are_opposite(one, other) for one, other in pairs):
+        return OPPOSITE
+    if not _is_replaced(difference) and _limits(quoted, source, _COMPARED):
+        return LIMIT
+    if are_exchanged(quoted, source):
         return OPPOSITE
     if source and any(_is_name(word) and not _is_named(word, source) for word in difference.quoted):
         return NAME
@@ -201,27 +211,34 @@ def _differs(difference: Difference) -> bool:
     return _lower(difference.quoted) != _lower(difference.source)
 
 
-def _limits(quoted: Sequence[str], source: Sequence[str]) -> bool:
+def _limiting(words: Sequence[str], difference: Difference) -> list[str]:
+    """Without an "about" that is before no number."""
+    following = [*words[1:], "1" if difference.measured else ""]
+    pairs = zip(words, following, strict=False)
+    return [word for word, behind in pairs if word not in _ABOUT or begins_number(behind)]
+
+
+def _limits(quoted: Sequence[str], source: Sequence[str], table: Mapping[str, str]) -> bool:
     """A word on which hangs how much is claimed is on one side only, and is not mistyped on the other."""
-    one, other = _fixed(quoted), _fixed(source)
+    one, other = _fixed(quoted, table), _fixed(source, table)
     if one == other:
         return False
-    return not (_are_mistyped(one - other, quoted, source) and _are_mistyped(other - one, source, quoted))
+    return not (_are_mistyped(one - other, quoted, source, table) and _are_mistyped(other - one, source, quoted, table))
 
 
-def _are_mistyped(missing: Counter[str], words: Sequence[str], there: Sequence[str]) -> bool:
+def _are_mistyped(missing: Counter[str], words: Sequence[str], there: Sequence[str], table: Mapping[str, str]) -> bool:
     """For each of the words that are missing there, something stands there that is no word."""
     from rapidfuzz.distance import OSA
 
-    slips = [word for word in there if len(word) >= 4 and word not in _FIXED and word not in _REAL]
-    own = [word for word in words if len(word) >= 4 and _FIXED.get(word) in missing]
+    slips = [word for word in there if len(word) >= 4 and word not in table and word not in _REAL]
+    own = [word for word in words if len(word) >= 4 and table.get(word) in missing]
     return not missing or (
         len(own) >= missing.total() and all(any(OSA.distance(word, slip) == 1 for slip in slips) for word in own)
     )
 
 
-def _fixed(words: Sequence[str]) -> Counter[str]:
-    fixed = Counter([_FIXED[word] for word in words if word in _FIXED])
+def _fixed(words: Sequence[str], table: Mapping[str, str]) -> Counter[str]:
+    fixed = Counter([table[word] for word in words if word in table])
     if "up" in words:
         fixed["up to"] = sum(pair == ("up", "to") for pair in pairwise(words))
     return +fixed
@@ -271,6 +288,12 @@ def _content(difference: Difference) -> list[str]:
     return [word for word in _lower(difference.quoted) if word not in FUNCTION and word not in source]
 
 
+def _is_replaced(difference: Difference) -> bool:
+    """Word for word by words with a content, none of which compares."""
+    content = _content(difference)
+    return len(difference.quoted) == len(difference.source) and bool(content) and _COMPARED.keys().isdisjoint(content)
+
+
 def _moved(differences: Sequence[Difference]) -> bool:
     """A word that the quotation lacks in one place and has in another."""
     added, left_out = Counter[str](), Counter[str]()
@@ -288,37 +311,11 @@ def _lower(words: Sequence[str]) -> list[str]:
 
 
 def _negations(words: Sequence[str]) -> int:
-    return sum(word in _NEGATIONS for word in words)
-
-
-def _numbers(words: Sequence[str]) -> list[str]:
-    return [number for word in words for number in _numbers_in(word)]
-
-
-def _numbers_in(word: str) -> Iterator[str]:
-    if word in _NUMERALS or word == "%":
-        yield _NUMERALS.get(word, word)
-        return
-    for found in _TOKEN.finditer(word):
-        number, percent, letters = found.groups()
-        sign = "-" if found.start() and word[found.start() - 1] == "-" and not word[: found.start() - 1] else ""
-        yield sign + number + letters
-        if percent:
-            yield percent
-
-
-def _joined(words: Sequence[str]) -> list[str]:
-    """With units joined to their numbers: "12 kg" and "12kg" are the same."""
-    return _APART.sub("", " ".join(words)).split()
-
-
-def _wordless(words: Sequence[str]) -> list[str]:
-    plain = " ".join(words).replace("per cent", "%").split()
-    return [word for word in plain if word not in _NUMERALS and word != "%" and not _TOKEN.fullmatch(word)]
+    return sum(word in _NEGATIONS for word in words) + sum(pair in _DENYING_PAIRS for pair in pairwise(words))
 
 
 def _signs(words: Sequence[str]) -> list[str]:
-    return [letter for word in words for letter in word if letter != "%" and _is_sign(letter)]
+    return [letter for word in words for letter in word if letter not in "%\u00b0" and _is_sign(letter)]
 
 
 def _is_sign(letter: str) -> bool:
@@ -334,21 +331,6 @@ def _is_same_unit(one: str, other: str) -> bool:
     from rapidfuzz.distance import OSA
 
     return one in FUNCTION or other in FUNCTION or OSA.normalized_similarity(one, other) >= _SAME_NAME
-
-
-def spelled_numbers(text: str) -> int:
-    """How many letters of a text are those of numbers in words, which its source may have in digits."""
-    return sum(len(word) for word in re.findall(r"[a-z]+", text.lower()) if word in _NUMERALS)
-
-
-def number_in(word: str) -> str:
-    """The digits of a word that is a number, else nothing."""
-    return word if word.isdecimal() else _NUMERALS.get(word.lower(), "")
-
-
-def is_number(word: str) -> bool:
-    """The word is a number or ends in one, in digits or letters."""
-    return word.lower() in _NUMERALS or word[-1:].isdecimal()
 
 
 def _is_named(name: str, source: Sequence[str]) -> bool:

@@ -60,7 +60,10 @@ def find_word_starts(folded: Folded, first: int, last: int) -> list[int]:
     for gap, before, behind in zip(gaps.tolist(), places[gaps].tolist(), places[gaps + 1].tolist(), strict=True):
         at = first + gap + 1
         parted = raw[before + 1 : behind] == " " or not _WITHIN_WORD.fullmatch(raw, before + 1, behind)
-        if parted and not (letters[at - 1].isdecimal() and letters[at].isdecimal()):  # what parts numbers is a letter
+        before_at, here = letters[at - 1], letters[at]
+        if (
+            parted and before_at != "^" and not (before_at.isdecimal() and here.isdecimal())
+        ):  # what parts numbers is a letter
             starts.add(at)
     if not letters.isascii():
         starts.update(at for at in range(first, last) if "\u3040" <= letters[at] <= "\u9fff")  # written without spaces

@@ -89,7 +89,7 @@ def test_what_is_no_citation(text: str) -> None:
     assert fold(text).marks == ()
 
 
-@given(st.text(st.sampled_from("ab 1-2.,(\n\u00ad\ufb03\u00bd\u00e9\U0001d458\u2260\ud800$\\^")))
+@given(st.text(st.sampled_from("ab 1-2.,(\n\u2076\u00b0\u00ad\ufb03\u00bd\u00e9\U0001d458\u2260\ud800$\\^")))
 def test_every_letter_has_its_place(text: str) -> None:
     folded = fold(text)
     size = len(folded.letters)
