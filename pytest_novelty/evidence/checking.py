@@ -20,7 +20,7 @@ from pytest_novelty.evidence.aligned import ABSENT, NEAR, VERBATIM, Haystack, Lo
 from pytest_novelty.evidence.folding import fold
 from pytest_novelty.evidence.quoting import locate
 from pytest_novelty.evidence.splitting import has_many_parts
-from pytest_novelty.evidence.wording import FUNCTION
+from pytest_novelty.evidence.wording import FUNCTION, REPLACED
 from pytest_novelty.sections import Section, only_references, split_sections
 from pytest_novelty.verdicts import LONGEST_SPAN
 
@@ -52,6 +52,10 @@ _FEWEST: Final = {0: 6, 1: 3, 2: 2}
 _LIST_HEADINGS: Final = ("reference", "bibliography", "literature", "workscited")
 _LONGEST_HEADING: Final = 110
 _HEAD: Final = 2_000
+_NEARER: Final = 1 / 3
+"""What a piece may have wrong in another paper, as a share of what it has wrong in the paper that it is cited from, to be the
+other's: that one's words with a slip of the pen.
+"""
 
 _PLACEHOLDERS: Final = frozenset(
     {"na", "none", "null", "nil", "noevidence", "notapplicable", "noevidencefound", "notfound", "notavailable", "empty"}
@@ -241,7 +245,7 @@ def check_span(
         return Finding(MISSING, None, TOO_LONG)
     if has_many_parts(text) and source.body.find_exact(fold(text)).kind == ABSENT:  # as it stands a text may have more
         return Finding(MISSING, None, TOO_MANY_PARTS)
-    pieces = [_piece(words, located) for words, located in locate(text, source.body)]
+    pieces = [_of_another(_piece(words, located), others) for words, located in locate(text, source.body)]
     if not pieces or _plain(text) in _PLACEHOLDERS:
         return Finding(MISSING, None, EMPTY)
     if any(piece.status == HALLUCINATED for piece in pieces):
@@ -274,6 +278,17 @@ def _piece(words: str, located: Located) -> Piece:
     return Piece(words, status, located.score, located.start, located.end, located.reason)
 
 
+def _of_another(piece: Piece, others: Sequence[Source]) -> Piece:
+    """What is only nearly in the text, and is word for word or much nearer in another paper, was taken from that one: two papers
+    that say something alike differ in the words that count.
+    """
+    if piece.status != NEAR or not others:
+        return piece
+    wrong = 1 - max(_likeness(one.body, piece.text) for one in others)
+    taken = wrong <= _NEARER * (1 - piece.score)
+    return replace(piece, status=HALLUCINATED, reason=REPLACED) if taken else piece
+
+
 def _name(
     span: str, pieces: list[Piece], source: Source, others: Sequence[Source], instructions: Haystack | None
 ) -> Finding:
@@ -283,7 +298,8 @@ def _name(
         if piece.status != HALLUCINATED:
             named.append(piece)
             continue
-        place = next((index for index, one in enumerate(others) if _holds(one.body, piece.text)), None)
+        likeness = [_likeness(one.body, piece.text) for one in others]
+        place = likeness.index(max(likeness)) if any(likeness) else None
         other = place if other is None else other
         if place is not None:
             failure = OTHER_PAPER
@@ -313,10 +329,15 @@ def _as_heading(piece: Piece) -> Piece:
 
 
 def _holds(haystack: Haystack, words: str) -> bool:
+    return _likeness(haystack, words) > 0
+
+
+def _likeness(haystack: Haystack, words: str) -> float:
+    """The lowest score of the pieces, 0 if one of them is absent."""
     if not haystack.folded.letters:  # mostly so: no list of references, no title
-        return False
+        return 0.0
     found = locate(words, haystack)
-    return bool(found) and all(located.kind != ABSENT for _, located in found)
+    return min((0.0 if located.kind == ABSENT else located.score for _, located in found), default=0.0)
 
 
 def _is_echo(span: str, words: str, instructions: Haystack | None) -> bool:

@@ -102,6 +102,39 @@ def test_of_two_failures_the_other_paper_is_told() -> None:
     assert check_span(LISTED, paper).failure == REFERENCE_LIST
 
 
+@pytest.mark.parametrize(
+    ("own", "other", "span"),
+    [
+        (
+            "We study training deep convolutional networks on many images of the natural world that were taken by hand.",
+            "We study training deep recurrent networks on many images of the natural world that were taken by hand.",
+            "We study training deep recurrent networks on many images of the natural world that were taken by hand.",
+        ),
+        (
+            "We study training deep convolutional networks on many images of the natural world that were taken by hand in the summer.",
+            "We study training deep recurrent networks on many images of the natural world that were taken by hand in the summer.",
+            "We study training deep recurrent netwroks on many images of the natural world that were taken by hand in the summer.",
+        ),
+    ],
+)
+def test_what_is_much_nearer_to_the_other_paper_is_from_there(own: str, other: str, span: str) -> None:
+    paper, beside = Source("T", f"{own} It folds."), Source("U", f"{other} It flies.")
+    strangers = [Source("V", f"{own} It floats."), beside]
+    finding = check_span(span, paper, others=strangers)
+    assert (finding.status, finding.failure, finding.other) == (HALLUCINATED, OTHER_PAPER, 1)
+    assert check_span(span, beside, others=[paper]).found
+    both = check_span(f"It folds. {span}", Source("T", f"It folds. {own}"), others=[beside])
+    assert (both.status, both.failure) == (HALLUCINATED, OTHER_PAPER)
+
+
+def test_a_slip_of_the_pen_is_no_sign_of_the_other_paper() -> None:
+    own, other = (f"We fold {one} cranes of thick paper with a jig of brass" for one in ("small", "smart"))
+    finding = check_span(own.replace("thick", "thcik"), Source("T", own), others=[Source("U", other)])
+    assert finding.status == NEAR
+    same = check_span(own.replace("thick", "thcik"), Source("T", own), others=[Source("U", own)])
+    assert same.status == NEAR
+
+
 def test_the_score_of_a_span_is_that_of_its_worst_piece() -> None:
     paper = Source("T", f"{PROSE.capitalize()}. It folds.")
     finding = check_span(f"{PROSE.capitalize()}. Robots were taught to fly kites by night.", paper)
