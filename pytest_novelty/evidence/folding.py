@@ -19,6 +19,8 @@ from dataclasses import dataclass
 from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any, Final
 
+from pytest_novelty.evidence.wording import is_negation
+
 if TYPE_CHECKING:
     import numpy as np
 
@@ -68,6 +70,7 @@ _FORMATS: Final = frozenset(
 )
 
 _GROUP: Final = re.compile(r"\d{3}\D?")
+_WORD: Final = re.compile(r"[^\W\d_]+(?:['\u2019]t\b)?")
 _DIGIT: Final = re.compile(r"\d")
 _COMMAND: Final = re.compile(r"\\([A-Za-z]+)")
 _MARKUP: Final = (
@@ -106,6 +109,19 @@ _MARKS: Final = (
     ),
 )
 """What copyists leave out."""
+
+_OF_CITATIONS: Final = frozenset(
+    """and et al eg ie cf see also in of the for as by at on an to from or with und der den des del della di da dos du de la le el
+    van von ten ter zu zur bin ibn ed eds trans vol pp ch chap chapter chapters press prep forthcoming preprint unpublished
+    submitted personal communication communications inter alia among others references therein reviewed review reviews survey
+    surveys overview cited left right top bottom upper lower middle panel panels row rows column columns line lines fig figs
+    figure figures tab tabs table tables sec secs section sections eq eqs equation equations appendix appendices algorithm
+    algorithms alg algs app supp supplementary supplement ii iii iv vi vii viii ix""".split()  # noqa: SIM905 - a list of words
+)
+"""Words without a capital that stand in citations; others make a clause of what is in brackets."""
+_EXCEPTING: Final = frozenset(
+    {"only", "but", "except", "excepting", "excluding", "excluded", "apart", "unlike", "besides"}
+)
 
 _FOOTNOTE: Final = re.compile(r"[\d\u00b9\u00b2\u00b3\u2070\u2074-\u2079]{1,2}(?=[\s,.;:)\]]|$)(?![.,]\d)")
 _BEFORE_FOOTNOTE: Final = re.compile(r"(?:(?<![^\W_])[a-z]{4,}|[a-z]{2}[)\"\u201d]?[.,;:][\"\u201d)]?)$")
@@ -321,11 +337,23 @@ def _set_aside(raw: str, codes: Codes) -> Iterator[Mark]:
     for sign, pattern in _MARKS:
         if sign in raw:
             for found in pattern.finditer(raw):
-                yield _blank(codes, found)
+                if sign not in "([" or _is_citation(found[0]):
+                    yield _blank(codes, found)
     for place in _digits_behind_words(codes) if _DIGIT.search(raw) or not raw.isascii() else ():
         number = _FOOTNOTE.match(raw, place)
         if number and _BEFORE_FOOTNOTE.search(raw[max(place - 30, 0) : place]):
             yield _blank(codes, number)
+
+
+def _is_citation(bracket: str) -> bool:
+    """It has no negation, no exception and no words of a clause: "(Only GPT-4 did not, in 2023)" is text."""
+    words = _WORD.findall(bracket)
+    return not any(
+        (word.islower() and len(word) > 1 and word not in _OF_CITATIONS)
+        or word.lower() in _EXCEPTING
+        or is_negation(word)
+        for word in words
+    )
 
 
 def _blank(codes: Codes, found: re.Match[str]) -> Mark:

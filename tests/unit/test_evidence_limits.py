@@ -255,3 +255,22 @@ def test_a_quotation_begins_and_ends_at_words(source: str, span: str) -> None:
 )
 def test_where_words_are_parted_or_glued_by_a_conversion_a_quotation_may_begin_and_end(source: str, span: str) -> None:
     assert check_span(span, Source("T", f"{source} It is done.")).found
+
+
+@pytest.mark.parametrize(
+    "clause",
+    [
+        "(Only GPT-4 did not, in 2023)",
+        "(Table 3 shows that it loses on boats)",
+        "(Except on the largest corpus collected in 2019)",
+    ],
+)
+def test_a_clause_in_brackets_is_no_citation_that_may_be_left_out_or_put_in(clause: str) -> None:
+    kept, plain = (
+        f"All models fold the sheets {clause} in the time given.",
+        "All models fold the sheets in the time given.",
+    )
+    assert check_span(plain, Source("T", kept)).failure == NOWHERE
+    assert check_span(kept, Source("T", plain)).failure == NOWHERE
+    assert check_span(kept, Source("T", kept)).status == VERBATIM
+    assert check_span(plain, Source("T", kept.replace(clause, "(Smith and van Dam, 2019)"))).status == VERBATIM
