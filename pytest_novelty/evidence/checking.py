@@ -111,11 +111,7 @@ class Source:
         places = _places_of(self._listed, self.text) if self._listed else []
         if self._title_line:
             places.append(self._title_line)
-        kept, reached = [], 0
-        for start, end in sorted(places):
-            kept += [self.text[reached:start], " " * (end - max(start, reached))]
-            reached = max(reached, end)
-        return Haystack("".join([*kept, self.text[reached:]])) if places else self._whole
+        return Haystack(_blanked(self.text, places)) if places else self._whole
 
     @cached_property
     def heading(self) -> Haystack:
@@ -135,7 +131,28 @@ class Source:
     def _listed(self) -> list[Section]:
         if not self._may_list():
             return []
-        return [section for section in only_references(split_sections(self.text)) if section.text]
+        return [section for section in only_references(self._sections) if section.text]
+
+    @cached_property
+    def _sections(self) -> list[Section]:
+        return split_sections(self.text)
+
+    def heads(self, start: int, end: int) -> bool:
+        """The slice lies within the heading of a section."""
+        line = _line_around(self.text, start, start)
+        if not start < end <= line[1] or line[1] - line[0] > _LONGEST_HEADING:  # so of most, and much faster
+            return False
+        return any(begin <= start and end <= stop for begin, stop in self._headings)
+
+    @cached_property
+    def prose(self) -> Haystack:
+        """The body without the headings of its sections."""
+        return Haystack(_blanked(self.body.text, self._headings))
+
+    @cached_property
+    def _headings(self) -> list[tuple[int, int]]:
+        starts = _line_starts(self.text)
+        return [(starts[one.lines[0] - 1], starts[one.lines[0]]) for one in self._sections if one.title]
 
     def _may_list(self) -> bool:
         """A short line has one of the words with which lists of references are headed: much faster than finding all sections."""
@@ -162,9 +179,21 @@ class Source:
         return None if any(map(str.isalnum, beside)) else found
 
 
+def _blanked(text: str, places: Sequence[tuple[int, int]]) -> str:
+    kept, reached = [], 0
+    for start, end in sorted(places):
+        kept += [text[reached:start], " " * (end - max(start, reached))]
+        reached = max(reached, end)
+    return "".join([*kept, text[reached:]])
+
+
+def _line_starts(text: str) -> list[int]:
+    return [0, *(found.end() for found in _LINE_END.finditer(text)), len(text)]
+
+
 def _places_of(sections: Sequence[Section], text: str) -> list[tuple[int, int]]:
     """The slices of a text, with whatever line ends, in which the texts of its sections stand."""
-    starts = [0, *(found.end() for found in _LINE_END.finditer(text)), len(text)]
+    starts = _line_starts(text)
     places = []
     for section in sections:
         begin, end = section.lines
@@ -245,7 +274,7 @@ def check_span(
         return Finding(MISSING, None, TOO_LONG)
     if has_many_parts(text) and source.body.find_exact(fold(text)).kind == ABSENT:  # as it stands a text may have more
         return Finding(MISSING, None, TOO_MANY_PARTS)
-    pieces = [_of_another(_piece(words, located), others) for words, located in locate(text, source.body)]
+    pieces = [_of_another(_piece(words, located, source), others) for words, located in locate(text, source.body)]
     if not pieces or _plain(text) in _PLACEHOLDERS:
         return Finding(MISSING, None, EMPTY)
     if any(piece.status == HALLUCINATED for piece in pieces):
@@ -273,7 +302,12 @@ def _has_content(word: str) -> bool:
     return word not in _EMPTY_WORDS and letters >= (_CONTENT if word.isascii() else 1)
 
 
-def _piece(words: str, located: Located) -> Piece:
+def _piece(words: str, located: Located, source: Source) -> Piece:
+    if located.kind != ABSENT and source.heads(located.start, located.end):
+        elsewhere = locate(words, source.prose)
+        if len(elsewhere) != 1 or elsewhere[0][1].kind == ABSENT:
+            return Piece(words, HALLUCINATED, located.score, located.start, located.end, failure=TITLE_ONLY)
+        located = elsewhere[0][1]
     status = HALLUCINATED if located.kind == ABSENT else located.kind
     return Piece(words, status, located.score, located.start, located.end, located.reason)
 
@@ -295,7 +329,7 @@ def _name(
     other: int | None = None
     named: list[Piece] = []
     for piece in pieces:
-        if piece.status != HALLUCINATED:
+        if piece.status != HALLUCINATED or piece.failure:
             named.append(piece)
             continue
         likeness = [_likeness(one.body, piece.text) for one in others]
