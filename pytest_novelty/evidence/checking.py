@@ -49,7 +49,7 @@ _CONTENT: Final = 4
 _FEWEST: Final = {0: 6, 1: 3, 2: 2}
 """How many words a span must have to be evidence, by how many of them (two or more) have a content."""
 
-_LIST_HEADINGS: Final = ("reference", "bibliography", "literature", "workscited")
+_LIST_HEADINGS: Final = ("reference", "bibliography", "literature", "workscited", "furtherreading")
 _LONGEST_HEADING: Final = 110
 _HEAD: Final = 2_000
 _NEARER: Final = 1 / 3
@@ -161,7 +161,7 @@ class Source:
             at = folded.letters.find(word)
             while at >= 0:
                 start, end = _line_around(self.text, *folded.slice_of(at, at + len(word)))
-                if end - start <= _LONGEST_HEADING and sum(map(str.isalnum, self.text[start:end])) <= len(word) + 16:
+                if end - start <= _LONGEST_HEADING and sum(map(str.isalnum, self.text[start:end])) <= len(word) + 24:
                     return True
                 at = folded.letters.find(word, at + 1)
         return False

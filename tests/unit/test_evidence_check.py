@@ -164,7 +164,20 @@ def test_what_a_short_list_says_too_may_stand_in_the_text() -> None:
 
 
 @pytest.mark.parametrize(
-    "heading", ["## References", "## 7 R EFERENCES", "References\n", "**Bibliography**\n", "## Works Cited"]
+    "heading",
+    [
+        "## References",
+        "## 7 R EFERENCES",
+        "References\n",
+        "**Bibliography**\n",
+        "## Works Cited",
+        "References & Notes",
+        "Selected References",
+        "## Cited Literature",
+        "Further Reading",
+        "\\section*{References}",
+        '<h2 id="references">References</h2>',
+    ],
 )
 def test_lists_within_the_text_are_no_evidence(heading: str) -> None:
     text = f"It folds.\n\n{heading}\n\nA. Smith. Kites of the northern hemisphere and their makers. 2017."

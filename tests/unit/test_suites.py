@@ -60,6 +60,7 @@ BAD_POINTWISE_ROWS = {
     "gold NaN": (b'{"id": "a", "idea": {"text": "t"}, "gold": NaN}', 1, None, "NaN"),
     "NaN in metadata": (b'{"id": "a", "idea": {"text": "t"}, "gold": "novel", "metadata": {"x": NaN}}', 1, None, "NaN"),
     "empty text": ([{**ONE, "idea": {"text": ""}}], 1, "a", "idea.text.* empty"),
+    "unseen text": ([{**ONE, "idea": {"text": "\u200b\ufeff \u2060"}}], 1, "a", "idea.text.* empty"),
     "blank text": ([{**ONE, "idea": {"text": " \n"}}], 1, "a", "idea.text.* empty"),
     "no text": ([{**ONE, "idea": {"title": "t"}}], 1, "a", "idea.*'text' is missing"),
     "no id": ([{"idea": {"text": "t"}, "gold": "novel"}], 1, None, "'id' is missing"),
