@@ -253,6 +253,7 @@ def _kind_of(path: Path) -> str:
 
 def _check(path: Path) -> str:
     """Validate one file or folder; what it is, in a line. Raises NoveltyError."""
+    from pytest_novelty.instances import check_pairs
     from pytest_novelty.judges.llm.files import load_judge_file
     from pytest_novelty.judges.registry import Resolver, judge_of
     from pytest_novelty.prompts import check_prompt, load_prompt, resolve_prompt
@@ -281,6 +282,8 @@ def _check(path: Path) -> str:
     suite = load_suite(path)
     check_content(suite, suite.variants.values())
     problems = Problems()
+    with problems.noted():
+        check_pairs(suite.instances, suite.path)
     for name in sorted({variant.axes.prompt for variant in suite.variants.values()}):
         with problems.noted():
             check_prompt(resolve_prompt(name, suite.folder, suite.protocol))

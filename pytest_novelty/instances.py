@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import unicodedata
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -181,6 +182,35 @@ def instance_digest(instance: Instance, cluster: str | None) -> str:
     ]
     asked = asked_of(instance.dimension, instance.conclusion)
     return digest_of([ideas, instance.as_of, instance.gold, cluster, *asked], 8)
+
+
+def check_pairs(instances: Iterable[Instance], path: Path) -> None:
+    """Raise SuiteError for every pair that is there again, in either order, with a gold label that contradicts the first. White
+    space aside, a text is the same if its letters are.
+    """
+    first: dict[tuple[Json, ...], tuple[str, Json]] = {}
+    problems = Problems()
+    for instance in instances:
+        if len(instance.ideas) != 2 or instance.gold is None:
+            continue
+        texts = [" ".join(unicodedata.normalize("NFC", idea.text).split()) for idea in instance.ideas]
+        meant = next(
+            (text for idea, text in zip(instance.ideas, texts, strict=True) if idea.id == instance.gold), instance.gold
+        )
+        asked = digest_of(asked_of(instance.dimension, instance.conclusion))
+        # What is concluded from two papers is told of the one and of the other.
+        key = (*(sorted(texts) if instance.conclusion is None else texts), instance.as_of, asked)
+        name, gold = first.setdefault(key, (instance.id, meant))
+        if gold != meant:
+            problems.add(
+                SuiteError(
+                    f"is the pair of {name!r} once more, with a gold label that contradicts it",
+                    path=path,
+                    instance=instance.id,
+                    hint="Keep the label that is right, and leave the other out or put it on the blocklist",
+                )
+            )
+    problems.raise_any()
 
 
 def asked_of(dimension: str, conclusion: Conclusion | None) -> list[Json]:

@@ -1,9 +1,9 @@
 """The sections of a paper's or proposal's full text: where they begin, which is the introduction, what are the references.
 
-Texts come from Markdown, from plain text and from scans. A heading is a line of its own: with ``#`` in front, or numbered, or one
-of the names that papers use, also in bold or with letters spaced as a scan leaves them ("1 I NTRODUCTION"). Where a text has
-headings with ``#``, no other line is one, unless they name no part of a paper's body: a title, or an abstract, may be all that is
-marked. A list of references is found in any case.
+Texts come from Markdown, from plain text and from scans. A heading is a line of its own: with ``#`` in front (or in
+``\\section{}`` or ``<h1>``), or numbered, or one of the names that papers use, also in bold or with letters spaced as a scan
+leaves them ("1 I NTRODUCTION"). Where a text has headings with ``#``, no other line is one, unless they name no part of a
+paper's body: a title, or an abstract, may be all that is marked. A list of references is found in any case.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-
-def _words(text: str) -> frozenset[str]:
-    return frozenset(text.split())
-
+from pytest_novelty.section_names import ABSTRACTS, APPENDED, NAMES, REFERENCES
 
 _MARKDOWN: Final = re.compile(r" {0,3}(#{1,6})[ \t]+(.*?)[ \t]*#*[ \t]*")
+_MARKED: Final = re.compile(
+    r"\s*(?:\\((?:sub){0,2})section\*?\{([^{}]+)\}|<h([1-6])(?:\s[^<>]*)?>([^<>]+)</h\3>)\s*", re.IGNORECASE
+)
 _FENCE: Final = re.compile(r" {0,3}(```+|~~~+)")
 _NUMBER: Final = re.compile(r"(?:section\s+)?(\d{1,2}(?:\.\d{1,2})*|[ivx]{1,5}(?=[.)]))[.):]?\s+(?=\S)", re.IGNORECASE)
 _APPENDIX: Final = re.compile(r"(appendix|appendices|supplementary)\b", re.IGNORECASE)
@@ -40,29 +40,8 @@ _LONGEST: Final = 100
 
 _PLAIN: Final = re.compile(r"[\w\s.,:&()'\u2019/-]+")
 _INTRODUCTIONS: Final = re.compile(r"[ivx]{0,3}(general)?introduction((and|to)\w+)?")
-_REFERENCES: Final = _words(
-    "references reference bibliography literature literaturecited referencescited workscited referencelist listofreferences "
-    "referencesandnotes notesandreferences"
-)
-_ABSTRACTS: Final = frozenset({"abstract", "summary"})
-_APPENDED: Final = _words(
-    "acknowledgments acknowledgements acknowledgment acknowledgement ethicsstatement appendix appendices"
-)
-_NAMES: Final = (
-    _REFERENCES
-    | _ABSTRACTS
-    | _APPENDED
-    | _words(
-        "introduction introductionandmotivation background motivation preliminaries relatedwork relatedworks priorwork "
-        "method methods methodology approach ourapproach materialsandmethods model experiments experimentalsetup evaluation "
-        "results resultsanddiscussion discussion analysis limitations conclusion conclusions conclusionandfuturework "
-        "discussionandconclusion futurework"
-    )
-)
-"""What an unnumbered line must say to be a heading, in letters alone."""
-
-_BODY: Final = _NAMES - _REFERENCES - _ABSTRACTS - _APPENDED
-_UNMISTAKABLE: Final = (_REFERENCES - {"reference", "literature"}) | {
+_BODY: Final = NAMES - REFERENCES - ABSTRACTS - APPENDED
+_UNMISTAKABLE: Final = (REFERENCES - {"reference", "literature"}) | {
     "abstract",
     "introduction",
     "introductionandmotivation",
@@ -94,7 +73,7 @@ class Section:
     @property
     def known(self) -> bool:
         """The title has one of the names that papers use."""
-        return self.name in _NAMES or self.is_introduction
+        return self.name in NAMES or self.is_introduction
 
     @property
     def is_introduction(self) -> bool:
@@ -109,7 +88,7 @@ class Section:
 
 def split_sections(text: str) -> list[Section]:
     """The sections of a text, in order; one without a title first, if anything stands before the first heading."""
-    lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
+    lines = text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n").split("\n")
     found = _headings(lines)
     ends = [*(number for number, _, _ in found), len(lines)]
     sections = [
@@ -131,19 +110,19 @@ def find_introduction(sections: Sequence[Section]) -> str:
 
 def without_references(sections: Sequence[Section]) -> list[Section]:
     """All but the lists of references, each with what stands below it; appendices behind a list stay."""
-    return _part(sections, _REFERENCES)[0]
+    return _part(sections, REFERENCES)[0]
 
 
 def only_references(sections: Sequence[Section]) -> list[Section]:
     """What `without_references` leaves out."""
-    return _part(sections, _REFERENCES)[1]
+    return _part(sections, REFERENCES)[1]
 
 
 def without_abstract(sections: Sequence[Section]) -> list[Section]:
     """All but the abstract, which ends at the next heading of whatever level; only the parts that a structured one has before
     the introduction belong to it.
     """
-    return _part(sections, _ABSTRACTS)[0]
+    return _part(sections, ABSTRACTS)[0]
 
 
 def has_text_behind_abstract(sections: Sequence[Section]) -> bool:
@@ -161,7 +140,7 @@ def join_sections(sections: Sequence[Section]) -> str:
 
 def _part(sections: Sequence[Section], names: frozenset[str]) -> tuple[list[Section], list[Section]]:
     """Those under other titles than these, and those under these."""
-    find_end = _end_of_abstract if names is _ABSTRACTS else _end_of_references
+    find_end = _end_of_abstract if names is ABSTRACTS else _end_of_references
     kept: list[Section] = []
     taken: list[Section] = []
     end = 0
@@ -194,8 +173,7 @@ def _end_of_references(sections: Sequence[Section], place: int) -> int:
         (
             later
             for later in range(place + 1, end)
-            if _is_appendix(sections[later].title)
-            or (sections[later].known and sections[later].name not in _REFERENCES)
+            if _is_appendix(sections[later].title) or (sections[later].known and sections[later].name not in REFERENCES)
         ),
         end,
     )
@@ -247,16 +225,26 @@ def _headings(lines: Sequence[str]) -> list[tuple[int, int, str]]:
     )
     names = {_name(title) for _, _, title in marked}
     if not any(name in _BODY or _INTRODUCTIONS.fullmatch(name) for name in names):
-        if not any(_name(title) in _NAMES for _, _, title in plain):
+        if not any(_name(title) in NAMES for _, _, title in plain):
             return marked  # a list's items, not headings
-    elif names & _REFERENCES:
+    elif names & REFERENCES:
         return marked
     else:
-        first = next((number for number, _, title in plain if _name(title) in _REFERENCES & _UNMISTAKABLE), len(lines))
+        first = next((number for number, _, title in plain if _name(title) in REFERENCES & _UNMISTAKABLE), len(lines))
         last = next((number for number, _, _ in marked if number > first), len(lines))
         plain = [item for item in plain if first <= item[0] < last]
     deepest = max(level for _, level, _ in marked)
     return sorted([*marked, *((number, level + deepest, title) for number, level, title in plain)])
+
+
+def may_be_heading(line: str) -> bool:
+    """What can be said of a line without the others. Where it is False, no text has it as a heading."""
+    if _MARKDOWN.fullmatch(line) or _MARKED.fullmatch(line):
+        return True
+    title = line.strip().strip("*_").strip()
+    if not _PLAIN.fullmatch(title) or len(title) > _LONGEST or title[-1] in ".,;?!":
+        return False
+    return _NUMBER.match(title) is not None or _name(title) in NAMES or _is_plain_appendix(title)
 
 
 def _outside_code(lines: Sequence[str]) -> Iterator[tuple[int, str]]:
@@ -276,6 +264,9 @@ def _markdown_headings(lines: Sequence[str]) -> Iterator[tuple[int, int, str]]:
         if (found := _MARKDOWN.fullmatch(line)) and (title := found[2].strip("*_ ")):
             numbered = _NUMBER.match(title)  # conversions give "1" and "1.1" the same depth
             yield number, len(found[1]) + (numbered[1].count(".") if numbered else 0), title
+        elif ("\\" in line or "<" in line) and (found := _MARKED.fullmatch(line)):
+            depth = int(found[3]) if found[3] else 1 + len(found[1]) // 3
+            yield number, depth, (found[2] or found[4]).strip()
 
 
 def _plain_headings(lines: Sequence[str], marked: Mapping[int, str]) -> Iterator[tuple[int, int, str]]:
@@ -295,7 +286,7 @@ def _plain_headings(lines: Sequence[str], marked: Mapping[int, str]) -> Iterator
             if not _PLAIN.fullmatch(title) or len(title) > _LONGEST or title[-1] in ".,;?!":
                 continue
             numbered = _NUMBER.match(title)
-            known = _name(title) in _NAMES
+            known = _name(title) in NAMES
             alone = number + 1 == len(lines) or not lines[number + 1].strip()
             if number and lines[number - 1].strip() and number - 1 not in marked:
                 is_heading = False
@@ -320,7 +311,7 @@ def _plain_headings(lines: Sequence[str], marked: Mapping[int, str]) -> Iterator
                     # A list's items have other numbers or other signs behind them, or stand together.
                     is_heading = (
                         started
-                        and (bool(latest_numbered) or _name(latest) in _ABSTRACTS)
+                        and (bool(latest_numbered) or _name(latest) in ABSTRACTS)
                         and _follows(title, latest_numbered)
                         and not _NUMBER.match(above)
                         and (not _NUMBER.match(below) or _follows(below, title))
@@ -332,10 +323,10 @@ def _plain_headings(lines: Sequence[str], marked: Mapping[int, str]) -> Iterator
                 continue
             found.append((number, (numbered[1].count(".") if numbered else 0) + 1, title))
         latest = title
-        listing = _name(title) in _REFERENCES
+        listing = _name(title) in REFERENCES
         if _NUMBER.match(title):
             latest_numbered = title
-        elif _name(title) in _ABSTRACTS:
+        elif _name(title) in ABSTRACTS:
             latest_numbered = ""
     places = {number for number, _, _ in found}
     for item in found:

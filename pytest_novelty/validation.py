@@ -232,7 +232,7 @@ def _sentence(found: Any, unknown: list[str]) -> str:
         close = nearest(unknown[0], known)
         listed = ", ".join(map(repr, unknown))
         return f"unknown key {listed}" + (f" (did you mean {close!r}?)" if close else f" (known: {', '.join(known)})")
-    if found.validator == "minLength" or (found.validator == "pattern" and found.validator_value == "\\S"):
+    if found.validator == "minLength" or (found.validator == "pattern" and found.validator_value.startswith("[^\\s")):
         return "must not be empty"
     if found.validator == "required":
         missing = [name for name in found.validator_value if name not in found.instance]

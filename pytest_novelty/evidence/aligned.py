@@ -22,6 +22,7 @@ from pytest_novelty.evidence.wording import (
     ADDED,
     BOUND_BEFORE,
     BOUND_BEHIND,
+    LEFT_OUT,
     NEGATION,
     NUMBER,
     REPLACED,
@@ -30,7 +31,7 @@ from pytest_novelty.evidence.wording import (
     disagreement,
     is_same_number,
 )
-from pytest_novelty.evidence.words import find_word_starts, splits_negation, words_of
+from pytest_novelty.evidence.words import find_word_starts, is_within_word, splits_negation, words_of
 
 if TYPE_CHECKING:
     from pytest_novelty.evidence.windows import Hashes
@@ -151,9 +152,13 @@ class Haystack:
         head, tail = self._rest_of_word(at, -1), self._rest_of_word(end, 1)
         if (head or tail) and len(piece.raw.strip()) < SHORT:
             return ADDED
-        if reason := cuts_word(head, piece.letters, tail) or self._misquotes(piece, at, end):
+        if reason := cuts_word(head, piece.letters, tail) or self._cuts(at, end) or self._misquotes(piece, at, end):
             return reason
         return NEGATION if splits_negation(piece, 0, self.folded, at, len(piece.letters)) else ""
+
+    def _cuts(self, first: int, last: int) -> str:
+        """Letters ``first:last`` begin or end within a word: "men" of "women", "supervised" of "self-supervised"."""
+        return LEFT_OUT if is_within_word(self.folded, first) or is_within_word(self.folded, last) else ""
 
     def _misquotes(self, piece: Folded, first: int, last: int) -> str:
         """What is wrong around the letters ``first:last`` in which the piece was found."""
@@ -289,7 +294,8 @@ class Haystack:
         begin, end = cuts[0][1], cuts[-1][1]
         if begin >= end:
             return replace(_NOWHERE, score=score, reason=REPLACED)
-        cut = cuts_word(self._rest_of_word(begin, -1), quoted, self._rest_of_word(end, 1))
+        cut = cuts_word(self._rest_of_word(begin, -1), quoted, self._rest_of_word(end, 1)) or self._cuts(begin, end)
+        cut = cut or _cuts_edge(quoted, own, letters, [at for at in starts if begin <= at <= end])
         reason = disagreement(differences, len(own) - 1) or cut or self._misquotes(piece, begin, end)
         if not reason and any(
             splits_negation(
@@ -299,6 +305,14 @@ class Haystack:
         ):
             reason = NEGATION
         return self._located(NEAR if score >= NEAR_SCORE and not reason else ABSENT, score, begin, end, reason)
+
+
+def _cuts_edge(quoted: str, own: list[int], letters: str, starts: list[int]) -> str:
+    """The first word is the end of the text's first word there, or the last word the beginning of its last."""
+    first, there = quoted[: own[1]], letters[starts[0] : starts[1]]
+    last, last_there = quoted[own[-2] :], letters[starts[-2] : starts[-1]]
+    cut = (first != there and there.endswith(first)) or (last != last_there and last_there.startswith(last))
+    return LEFT_OUT if cut else ""
 
 
 def _least_right(piece: Folded) -> float:

@@ -20,8 +20,8 @@ from pytest_novelty.evidence.aligned import ABSENT, NEAR, VERBATIM, Haystack, Lo
 from pytest_novelty.evidence.folding import fold
 from pytest_novelty.evidence.quoting import locate
 from pytest_novelty.evidence.splitting import has_many_parts
-from pytest_novelty.evidence.wording import FUNCTION
-from pytest_novelty.sections import Section, only_references, split_sections
+from pytest_novelty.evidence.wording import FUNCTION, REPLACED
+from pytest_novelty.sections import Section, may_be_heading, only_references, split_sections
 from pytest_novelty.verdicts import LONGEST_SPAN
 
 HALLUCINATED: Final = "hallucinated"
@@ -49,9 +49,13 @@ _CONTENT: Final = 4
 _FEWEST: Final = {0: 6, 1: 3, 2: 2}
 """How many words a span must have to be evidence, by how many of them (two or more) have a content."""
 
-_LIST_HEADINGS: Final = ("reference", "bibliography", "literature", "workscited")
+_LIST_HEADINGS: Final = ("reference", "bibliography", "literature", "workscited", "furtherreading")
 _LONGEST_HEADING: Final = 110
 _HEAD: Final = 2_000
+_NEARER: Final = 1 / 3
+"""What a piece may have wrong in another paper, as a share of what it has wrong in the paper that it is cited from, to be the
+other's: that one's words with a slip of the pen.
+"""
 
 _PLACEHOLDERS: Final = frozenset(
     {"na", "none", "null", "nil", "noevidence", "notapplicable", "noevidencefound", "notfound", "notavailable", "empty"}
@@ -107,11 +111,7 @@ class Source:
         places = _places_of(self._listed, self.text) if self._listed else []
         if self._title_line:
             places.append(self._title_line)
-        kept, reached = [], 0
-        for start, end in sorted(places):
-            kept += [self.text[reached:start], " " * (end - max(start, reached))]
-            reached = max(reached, end)
-        return Haystack("".join([*kept, self.text[reached:]])) if places else self._whole
+        return Haystack(_blanked(self.text, places)) if places else self._whole
 
     @cached_property
     def heading(self) -> Haystack:
@@ -131,7 +131,30 @@ class Source:
     def _listed(self) -> list[Section]:
         if not self._may_list():
             return []
-        return [section for section in only_references(split_sections(self.text)) if section.text]
+        return [section for section in only_references(self._sections) if section.text]
+
+    @cached_property
+    def _sections(self) -> list[Section]:
+        return split_sections(self.text)
+
+    def heads(self, start: int, end: int) -> bool:
+        """The slice lies within the heading of a section."""
+        line = _line_around(self.text, start, start)
+        if not start < end <= line[1] or line[1] - line[0] > _LONGEST_HEADING:
+            return False
+        if not may_be_heading(self.text[slice(*line)].rstrip("\r\n")):  # so of nearly all, and much faster
+            return False
+        return any(begin <= start and end <= stop for begin, stop in self._headings)
+
+    @cached_property
+    def prose(self) -> Haystack:
+        """The body without the headings of its sections."""
+        return Haystack(_blanked(self.body.text, self._headings))
+
+    @cached_property
+    def _headings(self) -> list[tuple[int, int]]:
+        starts = _line_starts(self.text)
+        return [(starts[one.lines[0] - 1], starts[one.lines[0]]) for one in self._sections if one.title]
 
     def _may_list(self) -> bool:
         """A short line has one of the words with which lists of references are headed: much faster than finding all sections."""
@@ -140,7 +163,7 @@ class Source:
             at = folded.letters.find(word)
             while at >= 0:
                 start, end = _line_around(self.text, *folded.slice_of(at, at + len(word)))
-                if end - start <= _LONGEST_HEADING and sum(map(str.isalnum, self.text[start:end])) <= len(word) + 16:
+                if end - start <= _LONGEST_HEADING and sum(map(str.isalnum, self.text[start:end])) <= len(word) + 24:
                     return True
                 at = folded.letters.find(word, at + 1)
         return False
@@ -158,9 +181,21 @@ class Source:
         return None if any(map(str.isalnum, beside)) else found
 
 
+def _blanked(text: str, places: Sequence[tuple[int, int]]) -> str:
+    kept, reached = [], 0
+    for start, end in sorted(places):
+        kept += [text[reached:start], " " * (end - max(start, reached))]
+        reached = max(reached, end)
+    return "".join([*kept, text[reached:]])
+
+
+def _line_starts(text: str) -> list[int]:
+    return [0, *(found.end() for found in _LINE_END.finditer(text)), len(text)]
+
+
 def _places_of(sections: Sequence[Section], text: str) -> list[tuple[int, int]]:
     """The slices of a text, with whatever line ends, in which the texts of its sections stand."""
-    starts = [0, *(found.end() for found in _LINE_END.finditer(text)), len(text)]
+    starts = _line_starts(text)
     places = []
     for section in sections:
         begin, end = section.lines
@@ -241,7 +276,7 @@ def check_span(
         return Finding(MISSING, None, TOO_LONG)
     if has_many_parts(text) and source.body.find_exact(fold(text)).kind == ABSENT:  # as it stands a text may have more
         return Finding(MISSING, None, TOO_MANY_PARTS)
-    pieces = [_piece(words, located) for words, located in locate(text, source.body)]
+    pieces = [_of_another(_piece(words, located, source), others) for words, located in locate(text, source.body)]
     if not pieces or _plain(text) in _PLACEHOLDERS:
         return Finding(MISSING, None, EMPTY)
     if any(piece.status == HALLUCINATED for piece in pieces):
@@ -269,9 +304,25 @@ def _has_content(word: str) -> bool:
     return word not in _EMPTY_WORDS and letters >= (_CONTENT if word.isascii() else 1)
 
 
-def _piece(words: str, located: Located) -> Piece:
+def _piece(words: str, located: Located, source: Source) -> Piece:
+    if located.kind != ABSENT and source.heads(located.start, located.end):
+        elsewhere = locate(words, source.prose)
+        if len(elsewhere) != 1 or elsewhere[0][1].kind == ABSENT:
+            return Piece(words, HALLUCINATED, located.score, located.start, located.end, failure=TITLE_ONLY)
+        located = elsewhere[0][1]
     status = HALLUCINATED if located.kind == ABSENT else located.kind
     return Piece(words, status, located.score, located.start, located.end, located.reason)
+
+
+def _of_another(piece: Piece, others: Sequence[Source]) -> Piece:
+    """What is only nearly in the text, and is word for word or much nearer in another paper, was taken from that one: two papers
+    that say something alike differ in the words that count.
+    """
+    if piece.status != NEAR or not others:
+        return piece
+    wrong = 1 - max(_likeness(one.body, piece.text) for one in others)
+    taken = wrong <= _NEARER * (1 - piece.score)
+    return replace(piece, status=HALLUCINATED, reason=REPLACED) if taken else piece
 
 
 def _name(
@@ -280,10 +331,11 @@ def _name(
     other: int | None = None
     named: list[Piece] = []
     for piece in pieces:
-        if piece.status != HALLUCINATED:
+        if piece.status != HALLUCINATED or piece.failure:
             named.append(piece)
             continue
-        place = next((index for index, one in enumerate(others) if _holds(one.body, piece.text)), None)
+        likeness = [_likeness(one.body, piece.text) for one in others]
+        place = likeness.index(max(likeness)) if any(likeness) else None
         other = place if other is None else other
         if place is not None:
             failure = OTHER_PAPER
@@ -313,10 +365,15 @@ def _as_heading(piece: Piece) -> Piece:
 
 
 def _holds(haystack: Haystack, words: str) -> bool:
+    return _likeness(haystack, words) > 0
+
+
+def _likeness(haystack: Haystack, words: str) -> float:
+    """The lowest score of the pieces, 0 if one of them is absent."""
     if not haystack.folded.letters:  # mostly so: no list of references, no title
-        return False
+        return 0.0
     found = locate(words, haystack)
-    return bool(found) and all(located.kind != ABSENT for _, located in found)
+    return min((0.0 if located.kind == ABSENT else located.score for _, located in found), default=0.0)
 
 
 def _is_echo(span: str, words: str, instructions: Haystack | None) -> bool:

@@ -19,6 +19,8 @@ from dataclasses import dataclass
 from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any, Final
 
+from pytest_novelty.evidence.marks import DATED, find_marks, footnote_at
+
 if TYPE_CHECKING:
     import numpy as np
 
@@ -82,46 +84,12 @@ _MARKUP: Final = (
 )
 """What is laid over a text and not part of it, each with a sign that stands in it (one sign is found much faster than two)."""
 
-_YEAR: Final = r"(?:19|20)\d\d[a-z]?"
-_NUMBERS: Final = r"\s*\d{1,3}(?:\s*[,;\u2010-\u2015-]\s*\d{1,3})*\s*"
-_DATED: Final = re.compile(rf"\b{_YEAR}\b")
-_FLOATS: Final = r"(?:Fig|Figure|Tab|Table|Sec|Section|Eq|Equation|Appendix|Algorithm|Alg|App)(?:s|es)?\b\.?"
-_MARKS: Final = (
-    ("[", re.compile(rf"\[{_NUMBERS}\]")),
-    ("[", re.compile(rf"\[[A-Z][^()\[\]]{{1,300}}?\b{_YEAR}(?:\s*[,;][^()\[\]]{{0,200}})?\]")),
-    ("^", re.compile(r"\[\^\w{1,12}\]")),
-    (
-        "(",
-        re.compile(
-            rf"\((?:(?:see|e\.g\.,?|cf\.|also)\s+)*(?:[A-Z][^()\[\]]{{1,300}}?\b)?{_YEAR}(?:\s*[,;][^()\[\]]{{0,300}})?\)"
-        ),
-    ),
-    ("(", re.compile(rf"\((?:(?:see|cf\.|also)\s+)*{_FLOATS}[^()]{{0,40}}\)", re.IGNORECASE)),
-    ("\\", re.compile(r"~?\\cite[a-z]*\*?(?:\[[^\]\n]{0,60}\])*\{[^{}]{0,300}\}")),
-    ("<", re.compile(r"(?<!\d)<sup[^<>\n]{0,60}>[\s\d,;*\u2020\u2021\[\]-]{1,20}</sup>")),
-    ("\n", re.compile(r"\n[ \t]*\d{1,4}[ \t]*\n(?=[ \t]*\S)")),
-    (
-        "^",
-        re.compile(
-            r"\^(?:(?<=[a-z]{3}.)|(?<=[a-z]{3}\$.)|(?<=[a-z][.,;:)].))\{?\d{1,2}(?:,\s?\d{1,2})*\}?\$?(?=[\s.,;:)]|$)"
-        ),
-    ),
-)
-"""What copyists leave out."""
-
 _RAISED: Final = "\u2070\u00b9\u00b2\u00b3\u2074\u2075\u2076\u2077\u2078\u2079"
 _EXPONENT: Final = re.compile(rf"(?<=\d)[{_RAISED}]")
 _FIRST_RAISED: Final = 0xFDD0
 """Codes that no text has, for digits that are raised behind another: "10\u2076" must not become "106"."""
 _OF_HEAT: Final = re.compile(r"(?:\u00b0|\\circ)[\s{}$]*(?:\\(?:mathrm|text)\{)?[CF]\b")
 """Degrees of heat, whose sign may be lost: the letter tells."""
-_NAMED: Final = re.compile(
-    r"(?:(?<!mag)(?<!pla)(?<!cabi)(?<!inter)(?<!extra)(?<!intra)(?<!sub)(?<!bon)(?<!son)(?<!hor)(?<!gar)net|yolov|llama|vicuna"
-    r"|mistral|gemma|qwen|deepseek|claude|gemini|falcon|whisper|dino|dinov|cifar|cuda)$"
-)
-"""Words behind which a digit is part of a name, and no footnote's number."""
-_FOOTNOTE: Final = re.compile(r"[\d\u00b9\u00b2\u00b3\u2070\u2074-\u2079]{1,2}(?=[\s,.;:)\]]|$)(?![.,]\d)")
-_BEFORE_FOOTNOTE: Final = re.compile(r"(?:(?<![^\W_])[a-z]{4,}|[a-z]{2}[)\"\u201d]?[.,;:][\"\u201d)]?)$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,7 +159,7 @@ class Folded:
 
 def is_dated(mark: Mark) -> bool:
     """A citation by name and year, or by year; others are by number."""
-    return _DATED.search(mark.content) is not None
+    return DATED.search(mark.content) is not None
 
 
 def fold(raw: str) -> Folded:
@@ -352,14 +320,10 @@ def _set_aside(raw: str, codes: Codes) -> Iterator[Mark]:
         if sign in raw:
             for found in pattern.finditer(raw):
                 codes[found.start() : found.end()] = 0
-    for sign, pattern in _MARKS:
-        if sign in raw:
-            for found in pattern.finditer(raw):
-                yield _blank(codes, found)
+    for found in find_marks(raw):
+        yield _blank(codes, found)
     for place in _digits_behind_words(codes) if _DIGIT.search(raw) or not raw.isascii() else ():
-        number = _FOOTNOTE.match(raw, place)
-        before = raw[max(place - 30, 0) : place]
-        if number and _BEFORE_FOOTNOTE.search(before) and not (raw[place].isascii() and _NAMED.search(before)):
+        if number := footnote_at(raw, place):
             yield _blank(codes, number)
 
 

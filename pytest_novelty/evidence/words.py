@@ -3,13 +3,24 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from itertools import pairwise
 from typing import Final
 
 from pytest_novelty.evidence.folding import Folded
+from pytest_novelty.evidence.wording import FUNCTION
 
 _WITHIN_WORD: Final = re.compile(r"['\u2019\u00ad\u200b\u200c\u200d\u2060]+|[-\u2010\u00ad]\s+")
 """What parts letters of one word: an apostrophe, what is not seen, and a hyphen at the end of a line."""
+
+_UNSEEN: Final = re.compile(r"[*_`\u00ad\u200b\u200c\u200d\u2060\ufeff]+")
+_HYPHEN: Final = re.compile(r"[-\u2010\u2011](?:[^\S\n\r]*[\n\r]\s*)?")
+"""A hyphen between two letters, or at the end of a line. One before a space is of "short- and long-term"."""
+_SPACELESS: Final = re.compile(r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u9fff\uac00-\ud7a3]")
+_FIRST_WORD: Final = re.compile(r"[^\W\d_]+")
+_LAST_WORD: Final = re.compile(r"[^\W\d_]+$")
+_GLUED_HEADINGS: Final = frozenset({"abstract", "introduction", "summary", "keywords", "background", "conclusion"})
+_LONGEST: Final = 40
 
 _DENYING: Final = re.compile(
     r"(?<![^\W_])(?:not|nothing|nowhere|nobody|(no|non|none|nor|never|neither|cannot))(?![^\W_])", re.I
@@ -50,6 +61,38 @@ def _is_alone(
 def _begins_word(folded: Folded, letter: int) -> bool:
     place = folded.place(letter)
     return not folded.raw[max(place - 1, 0) : place].isalnum()
+
+
+def is_within_word(folded: Folded, at: int) -> bool:
+    """A letter and the one before it are of one word of the text, of which a hyphen may join the parts.
+
+    Not so where a conversion has glued two words together ("AbstractWe fold", "errors.3We fold"), in scripts without spaces, and
+    before an "'s".
+    """
+    if not 0 < at < len(folded.letters) or not (folded.letters[at - 1].isalnum() and folded.letters[at].isalnum()):
+        return False
+    raw, before, behind = folded.raw, folded.place(at - 1), folded.place(at)
+    between = _UNSEEN.sub("", raw[before + 1 : behind])
+    between = "".join(letter for letter in between if not unicodedata.combining(letter))
+    if between in ("'", "\u2019"):
+        return not re.match(r"s(?![^\W_])", raw[behind : behind + 2], re.IGNORECASE)
+    if _HYPHEN.fullmatch(between):
+        return True
+    return not between and not _SPACELESS.match(raw[before]) and not _is_glued(raw, before + 1)
+
+
+def _is_glued(raw: str, place: int) -> bool:
+    """A capital begins a word behind a small letter, and one of the two words stands at the end of a sentence or a heading."""
+    if not raw[place].isupper():
+        return False
+    if raw[place - 1].isdigit():
+        return (
+            raw[place + 1 : place + 2].islower() and re.search(r"(?<![^\W\d_])[.!?]?\d+$", raw[:place][-6:]) is not None
+        )
+    first, last = _FIRST_WORD.match(raw, place), _LAST_WORD.search(raw[max(place - _LONGEST, 0) : place])
+    if not raw[place - 1].islower() or first is None or last is None:
+        return False
+    return first[0].lower() in FUNCTION or last[0].lower() in _GLUED_HEADINGS
 
 
 def find_word_starts(folded: Folded, first: int, last: int) -> list[int]:

@@ -42,7 +42,7 @@ MEANT: Final = {
     "schema_echo": "the prompt's own words",
     "other_paper": "of another paper",
     "reference_list": "of a list of references",
-    "title_only": "a title",
+    "title_only": "a title or heading only",
     "empty": "no evidence",
     "too_little": "too few words to be evidence",
     "too_long": "too long to be evidence",

@@ -31,6 +31,7 @@ LAYERS = [
     ["metrics.catalogue", "metrics.distributions", "metrics.resampling", "metrics.intervals", "metrics.auroc"],
     ["metrics.permutation", "metrics.planning", "gates", "deciding", "feasibility"],
     [
+        "section_names",
         "sections",
         "evidence",
         "granularity",

@@ -102,6 +102,31 @@ def test_a_title_that_the_text_uses_is_found_there() -> None:
     assert check_span("cranes by jig", Source(TITLE, f"{TITLE}\n\nFolding cranes by jig is fast.")).status == VERBATIM
 
 
+SECTIONS = "# 1 Introduction\n\nWe fold.\n\n## 2 Related Work\n\nOf old.\n\n## Experimental Setup\n\nA jig is set."
+
+
+@pytest.mark.parametrize(
+    "span", ["Related Work", "## 2 Related Work", "2 Related Work", "Experimental Setup", "experimental setup."]
+)
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+def test_a_heading_is_no_evidence(span: str, end: str) -> None:
+    text = SECTIONS.replace("\n", end)
+    beside = Source("Boats", text)
+    finding = check_span(span, Source(TITLE, text), others=[beside])
+    assert (finding.status, finding.failure) == (HALLUCINATED, TITLE_ONLY)
+    plain = Source(TITLE, text.replace("#", "").replace(f"{end} ", end).strip())
+    assert check_span(span, plain).failure == TITLE_ONLY
+
+
+def test_a_heading_beside_a_sentence_is_no_failure_and_its_words_may_be_of_a_sentence() -> None:
+    paper = Source(TITLE, f"{SECTIONS} The related work has its experimental setup in the north.")
+    assert check_span("Related Work ... A jig is set", paper).found
+    assert check_span("Experimental Setup\n\nA jig is set.", paper).found
+    finding = check_span("Experimental setup", paper)
+    assert finding.status == VERBATIM
+    assert finding.located(paper.text) == "experimental setup"
+
+
 def test_references_that_were_not_shown_come_from_the_full_text() -> None:
     shown = "We fold paper cranes."
     span = "Kites of the northern hemisphere and their makers"
@@ -139,7 +164,20 @@ def test_what_a_short_list_says_too_may_stand_in_the_text() -> None:
 
 
 @pytest.mark.parametrize(
-    "heading", ["## References", "## 7 R EFERENCES", "References\n", "**Bibliography**\n", "## Works Cited"]
+    "heading",
+    [
+        "## References",
+        "## 7 R EFERENCES",
+        "References\n",
+        "**Bibliography**\n",
+        "## Works Cited",
+        "References & Notes",
+        "Selected References",
+        "## Cited Literature",
+        "Further Reading",
+        "\\section*{References}",
+        '<h2 id="references">References</h2>',
+    ],
 )
 def test_lists_within_the_text_are_no_evidence(heading: str) -> None:
     text = f"It folds.\n\n{heading}\n\nA. Smith. Kites of the northern hemisphere and their makers. 2017."

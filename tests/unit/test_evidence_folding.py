@@ -63,6 +63,16 @@ def test_what_makes_a_difference_is_kept(one: str, other: str) -> None:
         ("on stock (see Smith and Jones 2019a; Lund, 2020).", "see smith and jones 2019a lund 2020"),
         ("on stock [Smith et al., 2019].", "smith et al 2019"),
         ("on stock (2019).", "2019"),
+        (
+            "on stock (see also Lund et al., 2019, in press; de Vries and van der Berg, 2020).",
+            "see also lund et al 2019 in press de vries and van der berg 2020",
+        ),
+        (
+            "on stock (e.g., World Bank of the North, 2019; d\u2019Alembert, 2020, pp. 3\u20135).",
+            "e g world bank of the north 2019 d alembert 2020 pp 3 5",
+        ),
+        ("on stock (see Table 3, left, and Section iv).", "see table 3 left and section iv"),
+        ("on stock (cf. Eqs. 3 and 4).", "cf eqs 3 and 4"),
         ("on stock (see Figure 2).", "see figure 2"),
         ("on stock (Table 3b).", "table 3b"),
         ("on stock.12", "12"),
@@ -83,7 +93,25 @@ def test_citations_and_numbers_of_notes_are_set_aside(text: str, mark: str) -> N
 
 @pytest.mark.parametrize(
     "text",
-    ["the set [a, b]", "about 2019 sheets", "x^2 is", "f(x)", "ResNet50, which", "the x2 model", "(of 2019 sheets)"],
+    [
+        "the set [a, b]",
+        "about 2019 sheets",
+        "x^2 is",
+        "f(x)",
+        "ResNet50, which",
+        "the x2 model",
+        "(of 2019 sheets)",
+        "all models folded (Only GPT-4 did not, in 2023)",
+        "all models folded (Only GPT-4, 2023)",
+        "all models folded (GPT-4 didn\u2019t, 2023)",
+        "it wins (Table 3 shows that it loses on boats)",
+        "it wins (Table 3 excepting boats)",
+        "it wins (Table 3: not boats)",
+        "it wins (Section leaders win)",
+        "it wins (Except on the largest corpus collected in 2019)",
+        "it wins [Except on the largest corpus collected in 2019]",
+        "it wins (2019; boats were lost)",
+    ],
 )
 def test_what_is_no_citation(text: str) -> None:
     assert fold(text).marks == ()

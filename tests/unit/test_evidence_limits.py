@@ -102,6 +102,39 @@ def test_of_two_failures_the_other_paper_is_told() -> None:
     assert check_span(LISTED, paper).failure == REFERENCE_LIST
 
 
+@pytest.mark.parametrize(
+    ("own", "other", "span"),
+    [
+        (
+            "We study training deep convolutional networks on many images of the natural world that were taken by hand.",
+            "We study training deep recurrent networks on many images of the natural world that were taken by hand.",
+            "We study training deep recurrent networks on many images of the natural world that were taken by hand.",
+        ),
+        (
+            "We study training deep convolutional networks on many images of the natural world that were taken by hand in the long summer of last year.",
+            "We study training deep recurrent networks on many images of the natural world that were taken by hand in the long summer of last year.",
+            "We study training deep recurrent netwroks on many images of the natural world that were taken by hand in the long summer of last year.",
+        ),
+    ],
+)
+def test_what_is_much_nearer_to_the_other_paper_is_from_there(own: str, other: str, span: str) -> None:
+    paper, beside = Source("T", f"{own} It folds."), Source("U", f"{other} It flies.")
+    strangers = [Source("V", f"{own} It floats."), beside]
+    finding = check_span(span, paper, others=strangers)
+    assert (finding.status, finding.failure, finding.other) == (HALLUCINATED, OTHER_PAPER, 1)
+    assert check_span(span, beside, others=[paper]).found
+    both = check_span(f"It folds. {span}", Source("T", f"It folds. {own}"), others=[beside])
+    assert (both.status, both.failure) == (HALLUCINATED, OTHER_PAPER)
+
+
+def test_a_slip_of_the_pen_is_no_sign_of_the_other_paper() -> None:
+    own, other = (f"We fold {one} cranes of thick paper with a jig of brass" for one in ("small", "smart"))
+    finding = check_span(own.replace("thick", "thcik"), Source("T", own), others=[Source("U", other)])
+    assert finding.status == NEAR
+    same = check_span(own.replace("thick", "thcik"), Source("T", own), others=[Source("U", own)])
+    assert same.status == NEAR
+
+
 def test_the_score_of_a_span_is_that_of_its_worst_piece() -> None:
     paper = Source("T", f"{PROSE.capitalize()}. It folds.")
     finding = check_span(f"{PROSE.capitalize()}. Robots were taught to fly kites by night.", paper)
@@ -176,3 +209,68 @@ def test_signs_identifiers_and_split_negations_must_be_right(source: str, span: 
 )
 def test_the_same_in_another_spelling_is_found(source: str, span: str) -> None:
     assert check_span(span, Source("T", source)).found
+
+
+@pytest.mark.parametrize(
+    ("source", "span"),
+    [
+        ("Female folders are quicker than all the others.", "Male folders are quicker than all the others."),
+        ("Women and children fold faster than the machine.", "Men and children fold faster than the machine."),
+        ("Women and children fold faster than the machine.", "Men and children fold fastr than the machine."),
+        ("Self-supervised training needs no labels at all.", "Supervised training needs no labels at all."),
+        ("Self-\nsupervised training needs no labels at all.", "Supervised training needs no labels at all."),
+        ("Self-supervised training needs no labels at all.", "Supervised trainig needs no labels at all."),
+        ("Subquadratic time is enough for every sheet.", "Quadratic time is enough for every sheet."),
+        ("All of the rooms that we fold in are smoke-free.", "All of the rooms that we fold in are smoke."),
+        ("All of the rooms that we fold in are smoke\u2011free.", "All of the rooms that we fold in are smoke."),
+        ("We compare all folding plans by sentence-BERT.", "We compare all folding plans by sentence."),
+        ("We compare all folding plans by sentenceBERT.", "We compare all folding plans by sentence."),
+        ("The jig keeps every crease of thick craftpaper.", "The jig keeps every crease of thick craft"),
+        ("The jig keeps every crease of thick papers here.", "The jig keeps every crease of thick pap"),
+        ("The na\u00efvet\u00e9 of the folders was a surprise.", "The nai\u0308vet"),
+    ],
+)
+def test_a_quotation_begins_and_ends_at_words(source: str, span: str) -> None:
+    text = f"# On folding\n\n{source} It is done. We like it."
+    finding = check_span(span, Source("T", text))
+    assert (finding.status, finding.failure) == (HALLUCINATED, NOWHERE)
+    assert finding.reason
+    assert check_span(source, Source("T", text)).status == VERBATIM
+
+
+@pytest.mark.parametrize(
+    ("source", "span"),
+    [
+        ("AbstractWe fold cranes of paper with a jig.", "We fold cranes of paper with a jig."),
+        ("It has few errors.3We fold cranes of paper.", "We fold cranes of paper."),
+        ("We fold cranes of paper with a jigThe jig is slow.", "We fold cranes of paper with a jig"),
+        ("We like short- and long-term plans for jigs.", "and long-term plans for jigs"),
+        ("We like the creases of the jig\u2019s paper.", "We like the creases of the jig"),
+        ("We fold cranes of pa-\nper with a jig.", "We fold cranes of paper"),
+        ("We fold \u2018large\u2019 cranes of paper with it.", "cranes of paper with it"),
+        ("We fold cranes of paper--with a jig, of course.", "We fold cranes of paper"),
+        ("We fold cranes of pa per with a jig.", "We fold cranes of paper with a jig."),
+        ("We fold cranes/boats of paper with a jig.", "boats of paper with a jig"),
+    ],
+)
+def test_where_words_are_parted_or_glued_by_a_conversion_a_quotation_may_begin_and_end(source: str, span: str) -> None:
+    assert check_span(span, Source("T", f"{source} It is done.")).found
+
+
+@pytest.mark.parametrize(
+    "clause",
+    [
+        "(Only GPT-4 did not, in 2023)",
+        "(Table 3 shows that it loses on boats)",
+        "(Except on the largest corpus collected in 2019)",
+    ],
+)
+def test_a_clause_in_brackets_is_no_citation_that_may_be_left_out_or_put_in(clause: str) -> None:
+    kept, plain = (
+        f"All models fold the sheets {clause} in the time given.",
+        "All models fold the sheets in the time given.",
+    )
+    assert check_span(plain, Source("T", kept)).failure == NOWHERE
+    assert check_span(kept, Source("T", plain)).failure == NOWHERE
+    assert check_span(kept, Source("T", kept)).status == VERBATIM
+    assert check_span(plain, Source("T", kept.replace(clause, "(Smith and van Dam, 2019)"))).status == VERBATIM

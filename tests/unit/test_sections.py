@@ -8,6 +8,7 @@ from pytest_novelty.sections import (
     find_introduction,
     has_text_behind_abstract,
     join_sections,
+    only_references,
     split_sections,
     without_abstract,
     without_references,
@@ -303,3 +304,55 @@ def test_sections_tell_which_lines_they_are(end: str) -> None:
     assert [section.title for section in sections] == ["", "Method", "Empty", "References"]
     assert all("\n".join(lines[slice(*section.lines)]).strip() == section.text for section in sections)
     assert [section.lines for section in sections] == [(0, 4), (5, 7), (8, 8), (9, 10)]
+
+
+@pytest.mark.parametrize(
+    "heading",
+    [
+        "References & Notes",
+        "# References & Notes",
+        "## Selected References",
+        "Selected References",
+        "Cited Literature",
+        "## Literature Cited",
+        "Further Reading",
+        "## 9 Further Reading",
+        "\\section*{References}",
+        "\\section{References}",
+        "<h2>References</h2>",
+        '<h2 id="references">References</h2>',
+    ],
+)
+@pytest.mark.parametrize("method", ["# 2 Method", "2 Method"])
+def test_lists_of_references_by_other_names(heading: str, method: str) -> None:
+    sections = split_sections(text_of("Kelp at Sea", method, BODY, heading, "A. Smith. Kelp of the north. 2017."))
+    assert [one.text for one in only_references(sections)] == ["A. Smith. Kelp of the north. 2017."]
+    assert "A. Smith" not in join_sections(without_references(sections))
+    assert BODY in join_sections(without_references(sections))
+
+
+@pytest.mark.parametrize(
+    "heading", ["# Reference model", "Reference Model", "\\section{Reference model}", "<h2>Reference model</h2>"]
+)
+def test_a_reference_model_is_no_list(heading: str) -> None:
+    assert not only_references(split_sections(text_of("# 2 Method", BODY, heading, "It is wet.")))
+
+
+def test_sections_of_latex_and_html_have_levels() -> None:
+    for text in (
+        text_of(
+            "\\section{Introduction}", BODY, "\\subsection{A problem}", "It is wet.", "\\section{Method}", "We dry it."
+        ),
+        text_of(
+            "<h2>Introduction</h2>", BODY, '<h3 class="x">A problem</h3>', "It is wet.", "<h2>Method</h2>", "We dry it."
+        ),
+    ):
+        found = find_introduction(split_sections(text))
+        assert BODY in found
+        assert "It is wet." in found
+        assert "We dry it." not in found
+
+
+def test_a_byte_order_mark_hides_no_heading() -> None:
+    text = text_of("\ufeff# Introduction", BODY, "# Method", "We dry it.")
+    assert find_introduction(split_sections(text)) == BODY

@@ -10,8 +10,10 @@ from typing import Any
 
 import pytest
 
+from pytest_novelty.cli import main
 from pytest_novelty.errors import SuiteError, UnknownNameError
 from pytest_novelty.gates import check_gate_names, parse_gate
+from pytest_novelty.instances import check_pairs
 from pytest_novelty.suites import embedded_suites, load_suite, resolve_suite
 from pytest_novelty.variants import check_content
 
@@ -60,6 +62,7 @@ BAD_POINTWISE_ROWS = {
     "gold NaN": (b'{"id": "a", "idea": {"text": "t"}, "gold": NaN}', 1, None, "NaN"),
     "NaN in metadata": (b'{"id": "a", "idea": {"text": "t"}, "gold": "novel", "metadata": {"x": NaN}}', 1, None, "NaN"),
     "empty text": ([{**ONE, "idea": {"text": ""}}], 1, "a", "idea.text.* empty"),
+    "unseen text": ([{**ONE, "idea": {"text": "\u200b\ufeff \u2060"}}], 1, "a", "idea.text.* empty"),
     "blank text": ([{**ONE, "idea": {"text": " \n"}}], 1, "a", "idea.text.* empty"),
     "no text": ([{**ONE, "idea": {"title": "t"}}], 1, "a", "idea.*'text' is missing"),
     "no id": ([{"idea": {"text": "t"}, "gold": "novel"}], 1, None, "'id' is missing"),
@@ -410,3 +413,38 @@ def test_bad_folders(files: dict[str, bytes], told: str, tmp_path: Path) -> None
         (tmp_path / name).write_bytes(data)
     error = refuse(tmp_path, told)
     assert "None" not in str(error)
+
+
+BESIDE = [{"id": name, "title": name, "abstract": f"Of {name}."} for name in ("kites", "boats")]
+KITES_AND_BOATS = {"id": "a", "papers": BESIDE, "dimension": "task", "gold": True}
+
+
+@pytest.mark.parametrize(
+    ("protocol", "rows"),
+    [
+        ("pairwise", [TWO, {**TWO, "id": "b", "gold": "y"}]),
+        ("pairwise", [TWO, {**TWO, "id": "b", "ideas": [Y, X], "gold": "y"}]),
+        ("pairwise", [TWO, {"id": "b", "ideas": [{**Y, "id": "v"}, {"id": "w", "text": "First. \n"}], "gold": "v"}]),
+        ("similarity", [KITES_AND_BOATS, {**KITES_AND_BOATS, "id": "b", "papers": BESIDE[::-1], "gold": False}]),
+    ],
+)
+def test_a_pair_whose_labels_contradict_each_other_is_named(protocol: str, rows: list[Any], write: Write) -> None:
+    suite = load_suite(write(rows, protocol=protocol))
+    with pytest.raises(SuiteError, match="the pair of 'a' once more.*contradicts") as caught:
+        check_pairs(suite.instances, suite.path)
+    assert caught.value.instance == "b"
+    assert main(["validate", str(suite.folder)]) == 1
+
+
+@pytest.mark.parametrize(
+    ("protocol", "rows"),
+    [
+        ("pairwise", [TWO, {**TWO, "id": "b", "ideas": [Y, X]}]),
+        ("pairwise", [TWO, {**TWO, "id": "b", "ideas": [{**Y, "text": "Third."}, X], "gold": "y"}]),
+        ("pairwise", [TWO, {"id": "b", "ideas": [{**X, "id": "y"}, {**Y, "id": "x"}], "gold": "y"}]),
+        ("similarity", [KITES_AND_BOATS, {**KITES_AND_BOATS, "id": "b", "dimension": "method", "gold": False}]),
+    ],
+)
+def test_a_pair_that_is_there_again_with_the_same_label_is_not(protocol: str, rows: list[Any], write: Write) -> None:
+    suite = load_suite(write(rows, protocol=protocol))
+    check_pairs(suite.instances, suite.path)
