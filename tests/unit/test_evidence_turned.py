@@ -13,6 +13,10 @@ def refuse(source: str, span: str, reason: str) -> None:
     assert check_span(source, Source("T", source)).status == VERBATIM
 
 
+def accept(source: str, span: str) -> None:
+    assert check_span(span, Source("T", source)).found
+
+
 QUANTITIES = [
     ("thousands", "millions"), ("hundreds", "dozens"), ("hundreds", "thousands"), ("dozens", "billions"),
 ]  # fmt: skip
@@ -68,8 +72,7 @@ def test_an_exponent_is_not_cut_off() -> None:
     ],
 )  # fmt: skip
 def test_numbers_in_another_spelling_are_found(one: str, other: str) -> None:
-    source = Source("T", f"The large jig {one} in our paper for cranes.")
-    assert check_span(f"The large jig {other} in our paper for cranes.", source).found
+    accept(f"The large jig {one} in our paper for cranes.", f"The large jig {other} in our paper for cranes.")
 
 
 @pytest.mark.parametrize(
@@ -149,8 +152,10 @@ def test_never_is_not_added() -> None:
     ],
 )  # fmt: skip
 def test_small_words_may_still_be_wrong(one: str, other: str) -> None:
-    source = Source("T", f"The large jig {one} in our paper for cranes and boats.")
-    assert check_span(f"The large jig {other} in our paper for cranes and boats.", source).found
+    accept(
+        f"The large jig {one} in our paper for cranes and boats.",
+        f"The large jig {other} in our paper for cranes and boats.",
+    )
 
 
 @pytest.mark.parametrize(
@@ -227,4 +232,4 @@ def test_an_ellipsis_swallows_no_subject(source: str, span: str) -> None:
     ],
 )  # fmt: skip
 def test_an_ellipsis_may_stand_for_the_rest(source: str, span: str) -> None:
-    assert check_span(span, Source("T", source)).found
+    accept(source, span)
